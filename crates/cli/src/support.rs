@@ -12,6 +12,7 @@ pub(crate) mod files;
 pub(crate) mod in_flight;
 pub(crate) mod informer;
 pub(crate) mod kinds;
+pub(crate) mod mask_key;
 pub(crate) mod multicall;
 pub(crate) mod owner_tree;
 pub(crate) mod printer;

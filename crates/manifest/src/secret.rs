@@ -4,12 +4,17 @@
 //! is invisible at the written path. So a body is brought into the stored form before it is sent, projected or compared,
 //! and its values are only ever shown masked.
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use hmac::{Hmac, Mac as _};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+const MASK: &str = "(sensitive hmac:";
+const FORMER_MASK: &str = "(sensitive sha256:";
 
 /// Whether `object` is a v1 Secret.
 pub fn is_secret(object: &Value) -> bool {
@@ -44,34 +49,82 @@ pub fn normalise(object: &mut Value) {
     }
 }
 
-/// What is shown in place of the value of `key`: the same for the same value of the same Secret, and useless elsewhere.
-pub fn mask(namespace: &str, name: &str, key: &str, value: &str) -> String {
-    let digest = Sha256::digest(format!("{namespace}/{name}/{key}\0{value}"));
-    let [a, b, c, d, ..] = digest[..] else { unreachable!("SHA-256 has 32 bytes") };
-    format!("(sensitive sha256:{a:02x}{b:02x}{c:02x}{d:02x})")
+/// The key of masks: random for each resource or each run, so that a mask in a log
+/// cannot be compared with guesses of the value.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MaskKey(Option<u128>);
+
+impl MaskKey {
+    /// No key: `(sensitive sha256:…)`, as version 0.1 stored masks. Only for comparison with those.
+    pub const FORMER: Self = Self(None);
+
+    /// `random` must come from the system's random numbers.
+    pub const fn new(random: u128) -> Self {
+        Self(Some(random))
+    }
+
+    /// The random number, to be stored where its masks are.
+    pub const fn random(&self) -> Option<u128> {
+        self.0
+    }
+
+    /// What is shown in place of the value of `key`: the same for the same value of the same Secret, and useless
+    /// elsewhere.
+    pub fn mask(&self, namespace: &str, name: &str, key: &str, value: &str) -> String {
+        let text = format!("{namespace}/{name}/{key}\0{value}");
+        let (form, digest) = match self.0 {
+            None => (FORMER_MASK, Sha256::digest(text)),
+            Some(random) => {
+                let mac = Hmac::<Sha256>::new_from_slice(&random.to_be_bytes());
+                let mac = mac.expect("HMAC takes keys of any length").chain_update(text);
+                (MASK, mac.finalize().into_bytes())
+            }
+        };
+        let [a, b, c, d, ..] = digest[..] else { unreachable!("SHA-256 has 32 bytes") };
+        format!("{form}{a:02x}{b:02x}{c:02x}{d:02x})")
+    }
+}
+
+/// Omits the key.
+impl fmt::Debug for MaskKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MaskKey(…)")
+    }
+}
+
+/// Whether `text` is a mask, with a key or in the form of version 0.1.
+pub fn is_mask(text: &str) -> bool {
+    text.starts_with(MASK) || is_former_mask(text)
+}
+
+/// Whether `text` is a mask without a key, in the form of version 0.1.
+pub fn is_former_mask(text: &str) -> bool {
+    text.starts_with(FORMER_MASK)
 }
 
 /// A copy of `object` whose Secret values are masked, including those written where they do not belong.
-pub fn masked(object: &Value) -> Value {
+pub fn masked(object: &Value, key: &MaskKey) -> Value {
     let mut object = object.clone();
     if is_secret(&object) {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
         let (namespace, name) = (text("namespace"), text("name"));
+        let mask =
+            |field: &str, value: &Value| Value::String(key.mask(&namespace, &name, field, &plain(value)));
         for part in ["data", "stringData"] {
             match object.get_mut(part) {
                 Some(Value::Object(values)) => {
-                    for (key, value) in values {
-                        *value = mask(&namespace, &name, key, &plain(value)).into();
+                    for (field, value) in values {
+                        *value = mask(field, value);
                     }
                 }
-                Some(other) => *other = mask(&namespace, &name, part, &plain(other)).into(),
+                Some(other) => *other = mask(part, other),
                 None => {}
             }
         }
         // kubectl keeps a copy of the whole manifest here, values included.
         let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
         if let Some(copy) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
-            *copy = mask(&namespace, &name, LAST_APPLIED, &plain(copy)).into();
+            *copy = mask(LAST_APPLIED, copy);
         }
     }
     object
@@ -121,14 +174,21 @@ mod tests {
         let before = object.clone();
         normalise(&mut object);
         assert_eq!(object, before);
-        assert_eq!(masked(&object), before);
+        assert_eq!(masked(&object, &MaskKey::new(7)), before);
     }
 
     #[test]
     fn a_mask_tells_values_apart_and_nothing_more() {
-        assert_eq!(mask("shop", "db", "password", "aHVudGVyMg=="), "(sensitive sha256:6afc38ad)");
-        assert_ne!(mask("shop", "db", "password", "a"), mask("shop", "db", "password", "b"));
-        assert_ne!(mask("shop", "db", "password", "a"), mask("shop", "cache", "password", "a"));
+        let mask = |key: &MaskKey, name: &str, value: &str| key.mask("shop", name, "password", value);
+        let keys = [MaskKey::FORMER, MaskKey::new(7)];
+        assert_eq!(mask(&keys[0], "db", "aHVudGVyMg=="), "(sensitive sha256:6afc38ad)");
+        assert_eq!(mask(&keys[1], "db", "aHVudGVyMg=="), "(sensitive hmac:bdea57d8)");
+        assert_ne!(mask(&keys[1], "db", "a"), mask(&MaskKey::new(8), "db", "a"));
+        for key in keys {
+            assert_ne!(mask(&key, "db", "a"), mask(&key, "db", "b"));
+            assert_ne!(mask(&key, "db", "a"), mask(&key, "cache", "a"));
+            assert!(is_mask(&mask(&key, "db", "a")));
+        }
     }
 
     #[test]
@@ -140,8 +200,8 @@ mod tests {
             json!({ "data": { "k": { "deep": "aHVudGVyMg==" } } }),
             json!({ "metadata": { "annotations": { LAST_APPLIED: "{\"data\":{\"k\":\"aHVudGVyMg==\"}}" } } }),
         ] {
-            let shown = masked(&secret(&written)).to_string();
-            assert!(!shown.contains("aHVudGVyMg") && shown.contains("(sensitive sha256:"), "{shown}");
+            let shown = masked(&secret(&written), &MaskKey::new(7)).to_string();
+            assert!(!shown.contains("aHVudGVyMg") && shown.contains("(sensitive hmac:"), "{shown}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::iter::zip;
 
 use fields::{FieldPath, Leaf, Positions, Schema, Shape};
+use manifest::secret::{self, MaskKey};
 use serde_json::Value;
 
 use crate::baseline::{Baseline, BaselineField, Remembered};
@@ -29,6 +30,8 @@ pub struct FieldTransition {
     pub row: Row,
     /// The managers that hold it now, apart from us.
     pub others: Vec<FieldManager>,
+    /// When they last set any of their fields, as the API server wrote it.
+    pub set_at: Option<String>,
     /// None if the value stays as it is.
     pub change: Option<ValueChange>,
 }
@@ -36,6 +39,8 @@ pub struct FieldTransition {
 /// A value before and after. Values of Secrets are masked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueChange {
+    /// After the last apply, if it was recorded.
+    pub before: Option<Value>,
     pub live: Option<Value>,
     pub planned: Option<Value>,
     pub masked: bool,
@@ -52,19 +57,26 @@ impl FieldTransition {
 }
 
 impl Analysis {
-    /// Compares what was applied last, the object as it is and `answer`, what the API server says it will be.
-    pub fn new(desired: &Desired<'_>, prior: Prior<'_>, live: &Observed, answer: &Observed) -> Self {
+    /// Compares what was applied last, the object as it is and `answer`, what the API server says it will be. `key` is
+    /// the one that the baseline was recorded with.
+    pub fn new(
+        desired: &Desired<'_>,
+        prior: Prior<'_>,
+        live: &Observed,
+        answer: &Observed,
+        key: &MaskKey,
+    ) -> Self {
         // Lists that are absent afterwards are known by what is held of them now.
         let entries = live.managed().entries().iter();
         let schema =
             entries.fold(answer.schema().clone(), |schema, entry| schema.learning_from(&entry.fields));
-        let masked = manifest::secret::is_secret(answer.object());
-        let (live_view, planned_view) = (View::of(live.object()), View::of(answer.object()));
-        let written = View::of(desired.written);
+        let masked = secret::is_secret(answer.object());
+        let (live_view, planned_view) = (View::of(live.object(), key), View::of(answer.object(), key));
+        let written = View::of(desired.written, key);
         let no_baseline = Baseline::default();
         let (former, baseline) = match prior {
-            Prior::Applied { written, baseline } => (View::of(written), baseline),
-            Prior::Unrecorded | Prior::Imported => (View::of(&Value::Null), &no_baseline),
+            Prior::Applied { written, baseline } => (View::of(written, key), baseline),
+            Prior::Unrecorded | Prior::Imported => (View::of(&Value::Null, key), &no_baseline),
         };
 
         let mut universe = written.fields(&schema);
@@ -86,6 +98,7 @@ impl Analysis {
         let fields = zip(universe.paths(), columns).enumerate().map(
             |(index, (path, (((written, former), baseline), (live, planned))))| {
                 let others: Vec<_> = live_holders.at(index).filter(|holder| *holder != us).cloned().collect();
+                let set_at = live_holders.set_at(index, us);
                 let is_removed = removed[index] && planned.is_none();
                 let field = Field {
                     shape: shape_at(&schema, &path),
@@ -102,7 +115,7 @@ impl Analysis {
                 let row = classify(field.transition(us, prior));
                 let is_masked = || masked && path.elements()[0].as_field() == Some("data");
                 let change = field.change(is_masked);
-                FieldTransition { path, row, others, change }
+                FieldTransition { path, row, others, set_at, change }
             },
         );
         let fields = fields.collect();
@@ -181,8 +194,12 @@ impl Field<'_> {
         if self.same(self.live.as_deref(), self.planned.as_deref()) {
             return None;
         }
+        let before = match self.baseline.map(|field| &field.value) {
+            Some(Remembered::Value(value)) => Some(value.clone()),
+            _ => None,
+        };
         let [live, planned] = [self.live, self.planned].map(|value| value.map(Leaf::into_owned));
-        Some(ValueChange { live, planned, masked: is_masked() })
+        Some(ValueChange { before, live, planned, masked: is_masked() })
     }
 
     /// Whether two values mean the same to Kubernetes; an absent field equals only another absent one.

@@ -8,6 +8,7 @@ mod stored;
 use std::collections::BTreeMap;
 
 use fields::{FieldPath, FieldSet, IgnoreFields, Positions, Schema};
+use manifest::secret::MaskKey;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -59,11 +60,12 @@ pub(crate) enum Remembered {
 pub struct BaselineError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl Baseline {
-    /// What the API server's `answer` to an apply records.
-    pub fn record(answer: &Observed, desired: &Desired<'_>) -> Self {
+    /// What the API server's `answer` to an apply records. `key` masks the values of a Secret, here and in the other
+    /// functions; it has to be kept as long as the baseline.
+    pub fn record(answer: &Observed, desired: &Desired<'_>, key: &MaskKey) -> Self {
         let schema = answer.schema();
-        let paths = View::of(desired.written).fields(schema);
-        let answered = View::of(answer.object());
+        let paths = View::of(desired.written, key).fields(schema);
+        let answered = View::of(answer.object(), key);
         let values = answered.column(&paths, schema);
         let holders = Holders::of(answer.managed(), &paths);
         let is_ignored = desired.ignored(schema);
@@ -96,10 +98,11 @@ impl Baseline {
         projection: &BTreeMap<String, String>,
         managers: &BTreeMap<String, FormerManagers>,
         ignored: &IgnoreFields,
+        key: &MaskKey,
     ) -> Self {
         let schema = Schema::of(written);
         let ignored = ignored.on(written, &schema);
-        let view = View::of(written);
+        let view = View::of(written, key);
         let positions = Positions::of(&view.object, &schema);
         let paths = view.fields(&schema);
         let fields = paths.paths().into_iter().map(|path| {
@@ -120,9 +123,9 @@ impl Baseline {
     }
 
     /// The stored form where `written`, the body that was applied, is stored as well: only what differs from it.
-    pub fn to_value_beside(&self, written: &Value) -> Value {
+    pub fn to_value_beside(&self, written: &Value, key: &MaskKey) -> Value {
         let usual = self.fields.first().map(|field| field.managers.clone()).unwrap_or_default();
-        let implied = Self::as_written(written, &usual);
+        let implied = Self::as_written(written, &usual, key);
         if implied.paths != self.paths {
             return self.to_value();
         }
@@ -131,12 +134,12 @@ impl Baseline {
     }
 
     /// Reads the stored form; `written` is the body that was applied, if it is stored beside it.
-    pub fn from_value(value: &Value, written: Option<&Value>) -> Result<Self, BaselineError> {
+    pub fn from_value(value: &Value, written: Option<&Value>, key: &MaskKey) -> Result<Self, BaselineError> {
         let kept = stored::read(value).map_err(BaselineError)?;
         let mut fields = BTreeMap::new();
         if let Some(usual) = kept.usual {
             let written = written.ok_or_else(|| BaselineError("the body beside it is missing".into()))?;
-            let implied = Self::as_written(written, &usual);
+            let implied = Self::as_written(written, &usual, key);
             fields.extend(implied.paths.paths().into_iter().zip(implied.fields));
         }
         fields.extend(kept.fields);
@@ -145,8 +148,8 @@ impl Baseline {
     }
 
     /// The baseline if the API server accepted the body as it is and `managers` hold all of it.
-    fn as_written(written: &Value, managers: &[FieldManager]) -> Self {
-        let (schema, view) = (Schema::of(written), View::of(written));
+    fn as_written(written: &Value, managers: &[FieldManager], key: &MaskKey) -> Self {
+        let (schema, view) = (Schema::of(written), View::of(written, key));
         let paths = view.fields(&schema);
         let fields = view.column(&paths, &schema).into_iter().map(|value| {
             let value = value.map_or(Remembered::Absent, |value| Remembered::Value(value.into_owned()));

@@ -7,5 +7,6 @@ diag::codes! {
     pub(crate) const TAKING = "ownership-taking";
     pub(crate) const OVERWRITING = "ownership-overwriting";
     pub(crate) const TAKEOVER = "ownership-takeover";
+    pub(crate) const FIGHTING = "patch-fight";
     pub(crate) const NOT_KEPT = "ownership-not-kept";
 }

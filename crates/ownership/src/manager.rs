@@ -18,6 +18,14 @@ impl FieldManager {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether its name is that of a controller, which sets its fields again and again. A person's tool sets them once.
+    pub(crate) fn is_controller(&self) -> bool {
+        const PARTS: [&str; 7] =
+            ["controller", "operator", "autoscaler", "argocd", "flux", "keda", "kubelet"];
+        let name = self.0.to_lowercase();
+        matches!(name.as_str(), "hpa" | "vpa") || PARTS.iter().any(|part| name.contains(part))
+    }
 }
 
 impl fmt::Display for FieldManager {

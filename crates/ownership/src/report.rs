@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use diag::{Code, Diagnostic};
+use diag::{Code, Diagnostic, Severity};
 use fields::jsonpath::go_text;
 use serde_json::Value;
 
 use crate::analysis::{Analysis, FieldTransition, ValueChange};
 use crate::codes;
+use crate::fights::Fights;
 use crate::manager::FieldManager;
 use crate::row::{Level, Row};
 
@@ -25,17 +26,52 @@ pub enum Verbosity {
 /// How many fields a message lists before it only counts them.
 const MOST_FIELDS: usize = 10;
 
+/// How long a value may be before only its ends are shown, in characters.
+const LONGEST_VALUE: usize = 120;
+
+/// What becomes of a conflict with another manager (`conflict_policy`). None of them changes who gets the field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConflictPolicy {
+    #[default]
+    Warn,
+    Fail,
+    Ignore,
+}
+
+/// What a report depends on, beside the analysis.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reporting<'a> {
+    pub verbosity: Verbosity,
+    pub policy: ConflictPolicy,
+    /// Whether this is a patch as it was applied last: then every change of its fields is another manager's.
+    pub is_unchanged_patch: bool,
+    /// Whether nothing is applied although values differ: the plan was made without a refresh.
+    pub is_unapplied: bool,
+    /// What the last applies took back.
+    pub fights: Option<&'a Fights>,
+    /// The autoscaler that sets `spec.replicas`.
+    pub autoscaler: Option<&'a str>,
+}
+
 impl Analysis {
     /// The warnings about the object called `identity` (`Kind ns/name`), in the order drift, taking, overwriting, lost.
-    pub fn warnings(&self, identity: &str, verbosity: Verbosity) -> Vec<Diagnostic> {
-        let found = WARNINGS.iter().map(|warning| (warning, self.fields_of(warning.rows)));
+    /// Conflicts are errors if the policy says so.
+    pub fn warnings(&self, identity: &str, reporting: &Reporting<'_>) -> Vec<Diagnostic> {
+        let kinds: &[Warning] = if reporting.is_unchanged_patch { &OF_UNCHANGED_PATCH } else { &WARNINGS };
+        let is_reported =
+            |warning: &&Warning| reporting.policy != ConflictPolicy::Ignore || !warning.is_conflict();
+        let found = kinds.iter().filter(is_reported).map(|warning| (warning, self.fields_of(warning.rows)));
         let found: Vec<_> = found.filter(|(_, fields)| !fields.is_empty()).collect();
-        match verbosity {
-            Verbosity::None => Vec::new(),
-            Verbosity::Full => {
-                found.iter().map(|(warning, fields)| warning.diagnostic(identity, fields)).collect()
+        match reporting.verbosity {
+            // A failure needs its reason.
+            Verbosity::None if reporting.policy != ConflictPolicy::Fail => Vec::new(),
+            Verbosity::Full => found
+                .iter()
+                .map(|(warning, fields)| warning.diagnostic(identity, fields, reporting))
+                .collect(),
+            Verbosity::Minimal | Verbosity::None => {
+                summary(identity, &found, reporting).into_iter().collect()
             }
-            Verbosity::Minimal => summary(identity, &found).into_iter().collect(),
         }
     }
 
@@ -74,17 +110,15 @@ static WARNINGS: [Warning; 4] = [
         code: codes::DRIFT,
         title: "Drift Detected - Reverting External Changes",
         intro: "These fields were changed outside of this configuration and will be set back to it:",
-        outlook: Some("If the other manager keeps changing them, every plan will show this again."),
+        outlook: Some(AGAIN),
         verb: "reverted",
     },
     Warning {
         rows: &[Row::TakeFromActive],
         code: codes::TAKING,
         title: "Ownership Conflict - Taking Field from Active Controller",
-        intro: "These fields will be taken from a manager that is changing them:",
-        outlook: Some(
-            "If that manager stays active, both will keep setting them, and every plan will show a difference.",
-        ),
+        intro: "These fields will be taken from the manager that set them last:",
+        outlook: Some("If that manager sets them again, every plan will show a difference."),
         verb: "taken",
     },
     Warning {
@@ -92,22 +126,42 @@ static WARNINGS: [Warning; 4] = [
         code: codes::OVERWRITING,
         title: "Ownership Conflict - Overwriting Concurrent External Changes",
         intro: "These fields were edited here and changed by another manager at the same time; this configuration wins:",
-        outlook: Some("If the other manager keeps changing them, every plan will show this again."),
+        outlook: Some(AGAIN),
         verb: "overwritten",
     },
-    Warning {
-        rows: &[Row::GainedUnasked, Row::GainedWhileChanged, Row::LostUnasked, Row::LostWhileChanged],
-        code: codes::NOT_KEPT,
-        title: "Field Not Kept by the API Server",
-        intro: "These fields gain or lose their manager without a reason in this configuration. An admission webhook, a conversion or the API server itself drops or adds them:",
-        outlook: None,
-        verb: "not kept",
-    },
+    NOT_KEPT,
 ];
 
+static OF_UNCHANGED_PATCH: [Warning; 2] = [
+    Warning {
+        rows: &[Row::RevertDrift, Row::TakeFromActive, Row::OverwriteConcurrent],
+        code: codes::FIGHTING,
+        title: "Field Ownership Conflict - Controllers Fighting",
+        intro: "These fields no longer have the values that this patch set; the apply will set them again:",
+        outlook: Some("If the other manager is a controller, both will keep setting them."),
+        verb: "set again",
+    },
+    NOT_KEPT,
+];
+
+const NOT_KEPT: Warning = Warning {
+    rows: &[Row::GainedUnasked, Row::GainedWhileChanged, Row::LostUnasked, Row::LostWhileChanged],
+    code: codes::NOT_KEPT,
+    title: "Field Not Kept by the API Server",
+    intro: "These fields gain or lose their manager without a reason in this configuration. An admission webhook, a conversion or the API server itself drops or adds them:",
+    outlook: None,
+    verb: "not kept",
+};
+
+const AGAIN: &str = "If the other manager keeps changing them, every plan will show this again.";
+
 impl Warning {
-    fn diagnostic(&self, identity: &str, fields: &[NamedField<'_>]) -> Diagnostic {
-        let mut detail = format!("{}\n", self.intro);
+    fn is_conflict(&self) -> bool {
+        self.outlook.is_some()
+    }
+
+    fn diagnostic(&self, identity: &str, fields: &[NamedField<'_>], reporting: &Reporting<'_>) -> Diagnostic {
+        let mut detail = format!("{}\n", self.intro(fields, reporting));
         for field in fields.iter().take(MOST_FIELDS) {
             let _infallible = write!(detail, "\n  {}", self.line(field));
         }
@@ -115,25 +169,91 @@ impl Warning {
             let _infallible = write!(detail, "\n  … and {more} more");
         }
         let summary = format!("{} ({identity})", self.title);
-        let warning = Diagnostic::warning(self.code, summary).object(identity);
-        match self.outlook {
-            Some(outlook) => warning.detail(format!("{detail}\n\n{outlook}")).hint(ignore_hint(fields)),
-            None => warning.detail(detail),
+        let warning = Diagnostic::new(severity(self.is_conflict(), reporting), self.code, summary);
+        let warning = warning.object(identity);
+        let Some(outlook) = self.outlook(fields, reporting) else { return warning.detail(detail) };
+        let fights = reporting.fights.into_iter().flat_map(|fights| {
+            fields.iter().filter_map(|NamedField { name, field }| fights.report(name, field))
+        });
+        let fights: Vec<String> = fights.take(MOST_FIELDS).collect();
+        if !fights.is_empty() {
+            let _infallible = write!(detail, "\n\n{}", fights.join("\n"));
+        }
+        let is_scaled = fields.iter().any(|field| field.name == "spec.replicas");
+        if let Some(autoscaler) = reporting.autoscaler.filter(|_| is_scaled) {
+            let _infallible = write!(detail, "\n\n{autoscaler} sets spec.replicas of this object.");
+        }
+        let _infallible = write!(detail, "\n\n{outlook}");
+        if warning.is_error() {
+            detail.push_str(
+                "\n\nThis is an error because of conflict_policy = \"fail\". `terraform destroy -refresh=false` is not affected.",
+            );
+        }
+        warning.detail(detail).hint(ignore_hint(fields))
+    }
+
+    fn intro(&self, fields: &[NamedField<'_>], reporting: &Reporting<'_>) -> &'static str {
+        match self.rows {
+            _ if reporting.is_unapplied && self.is_conflict() => {
+                "These fields were changed outside of this configuration:"
+            }
+            [Row::TakeFromActive] if is_active(fields) => {
+                "These fields will be taken from a manager that is changing them:"
+            }
+            _ => self.intro,
         }
     }
 
+    fn outlook(&self, fields: &[NamedField<'_>], reporting: &Reporting<'_>) -> Option<&'static str> {
+        let outlook = self.outlook?;
+        Some(match self.rows {
+            _ if reporting.is_unapplied => {
+                "This plan leaves them as they are, because the state was not refreshed. Plan without -refresh=false to set them."
+            }
+            [Row::TakeFromActive] if is_active(fields) => {
+                "If that manager stays active, both will keep setting them, and every plan will show a difference."
+            }
+            _ => outlook,
+        })
+    }
+
     fn line(&self, NamedField { name, field }: &NamedField<'_>) -> String {
-        match field.change.as_ref().filter(|_| self.outlook.is_some()) {
+        match field.change.as_ref().filter(|_| self.is_conflict()) {
             None => format!("{name} ({})", field.row),
             Some(change) if change.masked => format!("{name}: the value differs ({})", modifiers(field)),
-            Some(ValueChange { live, planned, .. }) => format!(
-                "{name}: {} → {} ({})",
-                value(live.as_ref()),
-                value(planned.as_ref()),
-                modifiers(field)
-            ),
+            Some(ValueChange { before: Some(before), live, planned, .. })
+                if field.row == Row::OverwriteConcurrent =>
+            {
+                let planned = value(planned.as_ref());
+                format!(
+                    "{name}: {} → {planned} ({}; external wanted: {}, you specified: {planned})",
+                    value(Some(before)),
+                    modifiers(field),
+                    value(live.as_ref())
+                )
+            }
+            Some(ValueChange { live, planned, .. }) => {
+                let set_at = field.set_at.as_ref().filter(|_| field.row == Row::TakeFromActive);
+                let set_at = set_at.map_or_else(String::new, |time| format!(", last set {time}"));
+                format!(
+                    "{name}: {} → {} ({}{set_at})",
+                    value(live.as_ref()),
+                    value(planned.as_ref()),
+                    modifiers(field)
+                )
+            }
         }
     }
+}
+
+/// Whether a controller holds one of the fields.
+fn is_active(fields: &[NamedField<'_>]) -> bool {
+    fields.iter().any(|named| named.field.others.iter().any(FieldManager::is_controller))
+}
+
+fn severity(is_conflict: bool, reporting: &Reporting<'_>) -> Severity {
+    let fails = reporting.policy == ConflictPolicy::Fail && is_conflict && !reporting.is_unapplied;
+    if fails { Severity::Error } else { Severity::Warning }
 }
 
 fn modifiers(field: &FieldTransition) -> String {
@@ -151,25 +271,41 @@ fn ignore_hint(fields: &[NamedField<'_>]) -> String {
 }
 
 /// All findings in one line.
-fn summary(identity: &str, found: &[(&Warning, Vec<NamedField<'_>>)]) -> Option<Diagnostic> {
+fn summary(
+    identity: &str,
+    found: &[(&Warning, Vec<NamedField<'_>>)],
+    reporting: &Reporting<'_>,
+) -> Option<Diagnostic> {
     let (first, _) = found.first()?;
     let counts = found.iter().map(|(warning, fields)| {
         let noun = if fields.len() == 1 { "field" } else { "fields" };
         format!("{} {noun} {}", fields.len(), warning.verb)
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
-    let warning = Diagnostic::warning(first.code, format!("{} ({identity}): {counts}", first.title));
+    let severity = severity(found.iter().any(|(warning, _)| warning.is_conflict()), reporting);
+    let warning = Diagnostic::new(severity, first.code, format!("{} ({identity}): {counts}", first.title));
     // A line per object is all that was asked for.
     Some(Diagnostic { help: None, ..warning.object(identity) })
 }
 
-/// Strings quoted, a missing value as `(none)`, everything else as Go's `%v` prints it.
+/// Strings quoted, a missing value as `(none)`, everything else as Go's `%v` prints it. A long one is cut in the middle.
 fn value(value: Option<&Value>) -> String {
-    match value {
-        None => "(none)".to_owned(),
-        Some(Value::String(text)) => format!("{text:?}"),
-        Some(other) => go_text(other),
+    let (text, length) = match value {
+        None => return "(none)".to_owned(),
+        Some(Value::String(text)) => (format!("{text:?}"), text.chars().count()),
+        Some(other) => {
+            let text = go_text(other);
+            let length = text.chars().count();
+            (text, length)
+        }
+    };
+    if length <= LONGEST_VALUE {
+        return text;
     }
+    let letters: Vec<char> = text.chars().collect();
+    let (start, end) = (&letters[..LONGEST_VALUE * 2 / 3], &letters[letters.len() - LONGEST_VALUE / 3..]);
+    let text = |part: &[char]| part.iter().collect::<String>();
+    format!("{}…{} ({length} characters)", text(start), text(end))
 }
 
 #[cfg(test)]

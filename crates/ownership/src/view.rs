@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 
 use fields::{FieldPath, FieldSet, Leaf, PathElement, Schema};
-use manifest::secret;
+use manifest::secret::{self, MaskKey};
 use serde_json::Value;
 
 pub(crate) struct View<'a> {
     pub(crate) object: Cow<'a, Value>,
+    key: &'a MaskKey,
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn of(object: &'a Value) -> Self {
+    pub(crate) fn of(object: &'a Value, key: &'a MaskKey) -> Self {
         if !secret::is_secret(object) {
-            return Self { object: Cow::Borrowed(object) };
+            return Self { object: Cow::Borrowed(object), key };
         }
         let mut stored = object.clone();
         secret::normalise(&mut stored);
@@ -21,18 +22,16 @@ impl<'a> View<'a> {
         if let Some(metadata) = stored.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.entry("namespace").or_insert_with(|| "default".into());
         }
-        Self { object: Cow::Owned(secret::masked(&stored)) }
+        Self { object: Cow::Owned(secret::masked(&stored, key)), key }
     }
 
     /// The text that the Go provider stored of the value at `path`, masked like the values of this object.
     pub(crate) fn masked_text(&self, path: &FieldPath, text: &str) -> String {
         let names: Option<Vec<&str>> = path.elements().iter().map(PathElement::as_field).collect();
         match names.as_deref() {
-            Some(["data", key])
-                if secret::is_secret(&self.object) && !text.starts_with("(sensitive sha256:") =>
-            {
+            Some(["data", key]) if secret::is_secret(&self.object) && !secret::is_mask(text) => {
                 let metadata = |field: &str| self.object["metadata"][field].as_str().unwrap_or_default();
-                secret::mask(metadata("namespace"), metadata("name"), key, text)
+                self.key.mask(metadata("namespace"), metadata("name"), key, text)
             }
             _ => text.to_owned(),
         }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use diag::Diagnostic;
 use fields::{Change, FieldPath, FieldSet, PathElement, Positions};
-use manifest::{secret, server_metadata};
+use manifest::secret::{self, MaskKey};
+use manifest::server_metadata;
 use ownership::{
-    Analysis, Desired, FieldManager, Handover, Observed, Prior, Row, Verbosity, client_side_appliers,
+    Analysis, Desired, FieldManager, Handover, Observed, Prior, Reporting, Row, client_side_appliers,
 };
 use serde_json::Value;
 
@@ -40,11 +41,18 @@ pub struct FieldChange {
 }
 
 impl Preview {
-    /// Compares `live` with the API server's `answer` to an apply or a dry run of it.
-    pub fn new(desired: &Desired<'_>, prior: Prior<'_>, live: Option<&Observed>, answer: &Observed) -> Self {
+    /// Compares `live` with the API server's `answer` to an apply or a dry run of it. `key` masks the values of a
+    /// Secret; if there is a baseline, it is the one that was recorded with it.
+    pub fn new(
+        desired: &Desired<'_>,
+        prior: Prior<'_>,
+        live: Option<&Observed>,
+        answer: &Observed,
+        key: &MaskKey,
+    ) -> Self {
         match live {
-            Some(live) => updated(desired, prior, live, answer),
-            None => created(desired.written, answer),
+            Some(live) => updated(desired, prior, live, answer, key),
+            None => created(desired.written, answer, key),
         }
     }
 
@@ -84,21 +92,21 @@ impl Preview {
     }
 
     /// The warnings about other managers of the object called `identity`, each with `hint` as the way out, if it has any.
-    pub fn warnings(&self, identity: &str, verbosity: Verbosity, hint: Option<&str>) -> Vec<Diagnostic> {
+    pub fn warnings(&self, identity: &str, reporting: &Reporting<'_>, hint: Option<&str>) -> Vec<Diagnostic> {
         let advise = |warning: Diagnostic| match hint {
             Some(hint) if warning.hint.is_some() => warning.hint(hint),
             _ => warning,
         };
-        self.analysis.warnings(identity, verbosity).into_iter().map(advise).collect()
+        self.analysis.warnings(identity, reporting).into_iter().map(advise).collect()
     }
 }
 
 /// A new object: every field that was written, with the value it gets.
-fn created(written: &Value, answer: &Observed) -> Preview {
+fn created(written: &Value, answer: &Observed, key: &MaskKey) -> Preview {
     let schema = answer.schema();
     let universe = fields::written(written, schema).leaves().difference(&fields::identity());
     let positions = Positions::of(written, schema);
-    let values = fields::leaf_values(&secret::masked(answer.object()), &universe, schema);
+    let values = fields::leaf_values(&secret::masked(answer.object(), key), &universe, schema);
     let changes = values.into_iter().map(|(path, value)| FieldChange {
         field: positions.print(&path),
         old: None,
@@ -111,7 +119,13 @@ fn created(written: &Value, answer: &Observed) -> Preview {
     Preview { created: true, changes: changes.collect(), ..Preview::default() }
 }
 
-fn updated(desired: &Desired<'_>, prior: Prior<'_>, live: &Observed, answer: &Observed) -> Preview {
+fn updated(
+    desired: &Desired<'_>,
+    prior: Prior<'_>,
+    live: &Observed,
+    answer: &Observed,
+    key: &MaskKey,
+) -> Preview {
     let positions = Positions::of(desired.written, answer.schema());
     let appliers = client_side_appliers(live);
     let is_takeover = !appliers.is_empty() && client_side_appliers(answer).is_empty();
@@ -119,11 +133,11 @@ fn updated(desired: &Desired<'_>, prior: Prior<'_>, live: &Observed, answer: &Ob
     let taken_over =
         is_takeover.then(|| Handover::of(live).take_over_client_side(desired.manager).observed());
     let former = taken_over.as_ref().unwrap_or(live);
-    let analysis = Analysis::new(desired, prior, former, answer);
+    let analysis = Analysis::new(desired, prior, former, answer, key);
     let rows: BTreeMap<&FieldPath, Row> =
         analysis.fields.iter().map(|field| (&field.path, field.row)).collect();
-    let after = visible(answer.object());
-    let changed = fields::diff(&visible(live.object()), &after, answer.schema());
+    let after = visible(answer.object(), key);
+    let changed = fields::diff(&visible(live.object(), key), &after, answer.schema());
     let changed = changed.into_iter().filter(|change| !is_takeover || !is_kubectls_copy(change));
     let changed: Vec<Change> = changed.flat_map(|change| apart(change, &after, answer)).collect();
     let copy = is_takeover.then(|| FieldPath::of_fields(ownership::LAST_APPLIED));
@@ -189,8 +203,8 @@ fn holders(object: &Observed, path: &FieldPath) -> Vec<FieldManager> {
 }
 
 /// The part of an object that its author decides: no status, and nothing that the API server sets by itself.
-fn visible(object: &Value) -> Value {
-    let mut object = secret::masked(object);
+fn visible(object: &Value, key: &MaskKey) -> Value {
+    let mut object = secret::masked(object, key);
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
     }

@@ -7,6 +7,7 @@ diag::codes! {
     pub(crate) const INVALID_KUBECONFIG = "connection-invalid-kubeconfig";
     pub(crate) const CLUSTER_EMPTY = "connection-empty";
     pub(crate) const INVALID_VERBOSITY = "provider-invalid-verbosity";
+    pub(crate) const INVALID_POLICY = "provider-invalid-policy";
     pub(crate) const CONNECTION_ABSENT = "connection-absent";
     pub(crate) const INVALID_YAML = "object-invalid-yaml";
     pub(crate) const INTERNAL_ANNOTATION = "object-internal-annotation";
@@ -55,7 +56,6 @@ diag::codes! {
     pub(crate) const PATCH_INVALID = "patch-invalid";
     pub(crate) const PATCH_SERVER_MANAGED = "patch-server-managed";
     pub(crate) const PATCH_OWN = "patch-own";
-    pub(crate) const PATCH_FIGHT = "patch-fight";
     pub(crate) const PATCH_OVERLAP = "patch-overlap";
     pub(crate) const PATCH_TARGET_ABSENT = "patch-target-absent";
     pub(crate) const PATCH_TARGET_CHANGED = "patch-target-changed";

@@ -1,10 +1,11 @@
 //! What all resources of one provider share: its configuration and its clusters.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use cluster::{ConnectError, Connection, Environment};
 use diag::Diagnostic;
-use ownership::Verbosity;
+use ownership::{ConflictPolicy, Reporting, Verbosity};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::provider::{Deferral, PlanRequest};
@@ -12,6 +13,7 @@ use tfplugin::value::{Object as Attributes, Value};
 
 use crate::clusters::{Cluster, Clusters};
 use crate::codes;
+use crate::conflict_policy;
 use crate::connection::{self, Configured};
 use crate::ids::Ids;
 use crate::report::titled;
@@ -21,6 +23,8 @@ pub(crate) struct Context {
     clusters: Clusters,
     settings: RwLock<Settings>,
     ids: Ids,
+    /// The unusable connections whose problem was reported.
+    reported: Mutex<HashSet<Connection>>,
 }
 
 /// The `provider` block.
@@ -30,19 +34,29 @@ pub(crate) struct Settings {
     pub(crate) cluster: Configured<Box<Connection>>,
     /// How much plans say about ownership.
     pub(crate) verbosity: Verbosity,
+    /// What becomes of conflicts with other managers.
+    pub(crate) policy: ConflictPolicy,
 }
 
 impl Context {
     pub(crate) fn new(environment: Environment) -> Self {
-        Self { clusters: Clusters::new(environment), settings: RwLock::default(), ids: Ids::default() }
+        Self {
+            clusters: Clusters::new(environment),
+            settings: RwLock::default(),
+            ids: Ids::default(),
+            reported: Mutex::default(),
+        }
     }
 
     pub(crate) fn configure(&self, settings: Settings) {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 
-    pub(crate) fn verbosity(&self) -> Verbosity {
-        self.settings().verbosity
+    /// How conflicts of a resource with these attributes are reported.
+    pub(crate) fn reporting(&self, attributes: &Attributes) -> Reporting<'static> {
+        let Settings { verbosity, policy, .. } = self.settings();
+        let policy = conflict_policy::read(attributes).unwrap_or(policy);
+        Reporting { verbosity, policy, ..Reporting::default() }
     }
 
     /// The ids of the objects that this state has.
@@ -57,12 +71,22 @@ impl Context {
 
     /// The cluster of a resource whose `cluster` attribute is `own`; without one, the provider's. Sends nothing.
     pub(crate) fn cluster(&self, own: &Value) -> Result<Configured<Arc<Cluster>>, ConnectError> {
-        let configured = if own.is_null() { self.settings().cluster } else { connection::read(own) };
-        Ok(match configured {
+        Ok(match self.connection(own) {
             Configured::Absent => Configured::Absent,
             Configured::Unknown => Configured::Unknown,
             Configured::Known(connection) => Configured::Known(self.clusters.get(&connection)?),
         })
+    }
+
+    fn connection(&self, own: &Value) -> Configured<Box<Connection>> {
+        if own.is_null() { self.settings().cluster } else { connection::read(own) }
+    }
+
+    /// Whether a problem of this connection has to be reported. The first error fails the whole plan, so that the other
+    /// resources with the same connection need not repeat it.
+    pub(crate) fn is_unreported(&self, own: &Value) -> bool {
+        let Configured::Known(connection) = self.connection(own) else { return true };
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(*connection)
     }
 
     /// The cluster for an operation that runs now; `title` is the title of the error about an unusable connection.
@@ -84,7 +108,8 @@ impl Context {
             Ok(Configured::Known(cluster)) => return Ok(Some(cluster)),
             Ok(Configured::Unknown) => return Ok(None),
             Ok(Configured::Absent) => not_configured(),
-            Err(error) => unusable(&error),
+            Err(error) if self.is_unreported(own) => unusable(&error),
+            Err(_) => return Ok(None),
         };
         Err(Diagnostics::from(error).or_at(&Path::of("cluster")))
     }

@@ -10,10 +10,12 @@
 //! [`cluster::Session`]. A drop-in for the Go provider of the same name: it keeps its types, states, titles and texts.
 
 mod actions;
+mod autoscaler;
 mod body;
 mod cluster_identity;
 mod clusters;
 pub mod codes;
+mod conflict_policy;
 mod connection;
 mod context;
 mod data;

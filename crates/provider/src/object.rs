@@ -20,6 +20,7 @@ mod move_state;
 #[cfg(feature = "parity")]
 pub mod parity;
 mod read;
+mod rejected;
 mod schema;
 mod validate;
 mod wait_for;
@@ -95,7 +96,7 @@ impl Resource for Object {
             let mut decision = match dry_run::dry_run(&self.0, &change).await {
                 Ok(outcome) => {
                     let outcome = if unread { outcome.during_apply() } else { outcome };
-                    decide::decide(&change, outcome, self.0.verbosity())
+                    decide::decide(&change, outcome, self.0.reporting(&change.planned))
                 }
                 Err(diagnostics) => Decision::new(change.planned.clone(), diagnostics),
             };

@@ -1,10 +1,13 @@
 //! A change that Terraform plans or applies to a resource, other than its destruction.
 
+use ownership::{Analysis, Fights};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::private::Private;
 use tfplugin::provider::{ApplyResponse, Change, Identity, PlanRequest, PlanResponse};
 use tfplugin::value::{Object, Value};
+
+use crate::private::FIGHTS;
 
 #[derive(Clone)]
 pub(crate) struct PlannedChange {
@@ -29,6 +32,24 @@ impl PlannedChange {
         self.prior.is_none()
     }
 
+    /// Whether `planned` is the prior state, so that Terraform applies nothing.
+    pub(crate) fn is_prior(&self, planned: &Object) -> bool {
+        self.prior.as_ref().is_some_and(|prior| planned.iter().all(|(name, value)| prior.get(name) == value))
+    }
+
+    /// The private state after an apply of what `analysis` is about.
+    pub(crate) fn private_after(&self, analysis: &Analysis) -> Private {
+        let fights = self.fights().after(analysis);
+        let mut private = self.private.clone();
+        private.set_optional(FIGHTS, (!fights.is_empty()).then_some(&fights));
+        private
+    }
+
+    /// What the last applies took back.
+    pub(crate) fn fights(&self) -> Fights {
+        self.private.get_as(FIGHTS).unwrap_or_default()
+    }
+
     /// The response if nothing was changed.
     pub(crate) fn failed(self, diagnostics: impl Into<Diagnostics>) -> ApplyResponse {
         let diagnostics = diagnostics.into();
@@ -42,6 +63,8 @@ pub(crate) struct Decision {
     pub(crate) planned: Object,
     pub(crate) requires_replace: Vec<Path>,
     pub(crate) identity: Option<Identity>,
+    /// What an apply of this plan stores; otherwise the prior private state.
+    pub(crate) private: Option<Private>,
     pub(crate) diagnostics: Diagnostics,
 }
 
@@ -54,7 +77,7 @@ impl Decision {
         PlanResponse {
             planned: Some(self.planned),
             requires_replace: self.requires_replace,
-            private: request.private,
+            private: self.private.unwrap_or(request.private),
             identity: self.identity.or(request.identity),
             diagnostics: self.diagnostics,
             ..PlanResponse::default()

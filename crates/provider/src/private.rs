@@ -2,6 +2,7 @@
 //!
 //! The first four keys are the Go provider's own, so that a state can go back to it.
 
+use manifest::secret::MaskKey;
 use ownership::Baseline;
 use serde_json::Value;
 use tfplugin::private::Private;
@@ -29,11 +30,19 @@ pub(crate) const BODY_MISSING: &str = "body_missing";
 
 /// The write-only part of what was last applied, with a mark in place of every value.
 pub(crate) const WRITE_ONLY: &str = "write_only";
+/// The fields that the last applies took back from other managers (`ownership::Fights`).
+pub(crate) const FIGHTS: &str = "fights";
+/// What the values of a Secret are masked with; absent in states of version 0.1, whose masks have no key.
+pub(crate) const MASK_KEY: &str = "mask_key";
 
 /// What most keys of [`Private`] store.
 pub(crate) trait Keys {
     fn flag(&self, key: &str) -> bool;
     fn set_flag(&mut self, key: &str, on: bool);
+    /// The key of the masks in the state.
+    fn mask_key(&self) -> MaskKey;
+    /// Stores a new key of masks.
+    fn renew_mask_key(&mut self);
     /// The baseline of the last apply; `written` is the body of an object that was applied.
     fn baseline(&self, written: Option<&Value>) -> Option<Baseline>;
     /// Stores the baseline after an apply of `written`, which is in the state, for us and for the Go provider.
@@ -51,12 +60,23 @@ impl Keys for Private {
         self.set_optional(key, on.then_some(&true));
     }
 
+    fn mask_key(&self) -> MaskKey {
+        let stored = self.get_as::<String>(MASK_KEY).and_then(|key| u128::from_str_radix(&key, 16).ok());
+        stored.map_or(MaskKey::FORMER, MaskKey::new)
+    }
+
+    fn renew_mask_key(&mut self) {
+        let mut random = [0; 16];
+        aws_lc_rs::rand::fill(&mut random).expect("the system has random numbers");
+        self.set(MASK_KEY, &format!("{:032x}", u128::from_be_bytes(random)));
+    }
+
     fn baseline(&self, written: Option<&Value>) -> Option<Baseline> {
-        Baseline::from_value(&self.get_as(BASELINE)?, written).ok()
+        Baseline::from_value(&self.get_as(BASELINE)?, written, &self.mask_key()).ok()
     }
 
     fn set_baseline(&mut self, baseline: &Baseline, written: &Value) {
-        self.set(BASELINE, &baseline.to_value_beside(written));
+        self.set(BASELINE, &baseline.to_value_beside(written, &self.mask_key()));
         self.set(FORMER_BASELINE, &baseline.to_former(written));
     }
 
@@ -82,6 +102,17 @@ mod tests {
     }
 
     #[test]
+    fn a_mask_key_is_random_and_reads_back() {
+        let mut private = Private::default();
+        assert_eq!(private.mask_key(), MaskKey::FORMER);
+        private.renew_mask_key();
+        let first = private.mask_key();
+        assert_eq!(private.clone().mask_key(), first);
+        private.renew_mask_key();
+        assert!(first != MaskKey::FORMER && first != private.mask_key());
+    }
+
+    #[test]
     fn a_baseline_is_stored_for_us_and_for_the_go_provider() {
         let written =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k.x": "v"}});
@@ -92,8 +123,9 @@ mod tests {
         }]);
         let answer = ownership::Observed::new(answer).unwrap();
         let manager = ownership::FieldManager::new("k8sconnect");
-        let baseline = Baseline::record(&answer, &ownership::Desired::new(&manager, &written));
         let mut private = Private::default();
+        let desired = ownership::Desired::new(&manager, &written);
+        let baseline = Baseline::record(&answer, &desired, &private.mask_key());
         private.set_baseline(&baseline, &written);
         assert_eq!(private.baseline(Some(&written)), Some(baseline));
         assert_eq!(private.get(BASELINE), Some(r#"{"by":[["k8sconnect"]],"rest":true}"#));

@@ -7,10 +7,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fields::{FieldPath, FieldSet, PathElement, Positions, Schema};
-use manifest::secret;
+use manifest::secret::{self, MaskKey};
 use ownership::{Desired, FieldManager, Observed};
 use serde_json::Value;
+use tfplugin::private::Private;
 use tfplugin::value::{Object, Value as Attribute};
+
+use crate::private::{Keys as _, MASK_KEY};
 
 pub(crate) const VALUES: &str = "managed_state_projection";
 pub(crate) const MANAGERS: &str = "managed_fields";
@@ -27,13 +30,18 @@ pub(crate) struct Maps {
 }
 
 impl Maps {
-    /// The maps of `object`, given the `desired` state.
-    pub(crate) fn of(object: &Observed, desired: &Desired<'_>) -> Self {
-        Self::after_release(object, desired, &FieldSet::new())
+    /// The maps of `object`, given the `desired` state; `key` masks the values of a Secret.
+    pub(crate) fn of(object: &Observed, desired: &Desired<'_>, key: &MaskKey) -> Self {
+        Self::after_release(object, desired, &FieldSet::new(), key)
     }
 
     /// The maps of `object` after our manager has released `released`.
-    pub(crate) fn after_release(object: &Observed, desired: &Desired<'_>, released: &FieldSet) -> Self {
+    pub(crate) fn after_release(
+        object: &Observed,
+        desired: &Desired<'_>,
+        released: &FieldSet,
+        key: &MaskKey,
+    ) -> Self {
         let schema = object.schema();
         let positions = Positions::of(desired.written, schema);
         let held = object.managed().entries().iter().map(|entry| {
@@ -44,7 +52,7 @@ impl Maps {
         });
         let held: Vec<(&str, FieldSet)> = held.collect();
         let projected = projected_fields(&held, desired, schema);
-        let values = fields::leaf_values(&masked(object.object()), &projected, schema);
+        let values = fields::leaf_values(&masked(object.object(), key), &projected, schema);
         let texts = values.iter().filter(|(_, value)| value.is_string()).map(|(path, _)| path.clone());
         Self {
             texts: texts.collect(),
@@ -59,13 +67,28 @@ impl Maps {
 
     /// The maps of a patch: only what `manager` holds, whose name is shown without the id. List positions follow
     /// `written`.
-    pub(crate) fn of_patch(object: &Observed, manager: &FieldManager, written: &Value) -> Self {
+    pub(crate) fn of_patch(
+        object: &Observed,
+        manager: &FieldManager,
+        written: &Value,
+        key: &MaskKey,
+    ) -> Self {
         const SHOWN: &str = "k8sconnect-patch";
         let held = object.held_by(manager);
         let positions = Positions::of(written, object.schema());
         let managers = fields::flat_managers([(SHOWN, &held)], SHOWN, &positions);
-        let values = fields::leaf_values(&masked(object.object()), &held.leaves(), object.schema());
+        let values = fields::leaf_values(&masked(object.object(), key), &held.leaves(), object.schema());
         Self { values: fields::flat_values(&values, &positions), managers, texts: BTreeSet::new() }
+    }
+
+    /// The values as a plan shows them. The key of new masks is made at apply, because Terraform repeats the plan then
+    /// and does not accept other masks; until then masks without a key stand for them.
+    pub(crate) fn planned_values(&self, renews_masks: bool) -> Attribute {
+        let value = |text: &str| match renews_masks && secret::is_mask(text) {
+            true => Attribute::unknown(),
+            false => Attribute::from(text),
+        };
+        Attribute::Object(self.values.iter().map(|(path, text)| (path.as_str(), value(text))).collect())
     }
 
     /// Sets both attributes.
@@ -91,6 +114,28 @@ pub(crate) fn texts(attribute: &Attribute) -> Option<BTreeMap<String, String>> {
     Some(entries.filter_map(|(path, text)| Some((path.to_owned(), text.as_str()?.to_owned()))).collect())
 }
 
+/// `planned` with the values of `found` where it is unknown.
+pub(crate) fn filled(planned: &Attribute, found: &BTreeMap<String, String>) -> Attribute {
+    let Some(entries) = planned.as_object().filter(|_| !planned.is_wholly_known()) else {
+        return if planned.is_unknown() { attribute(found) } else { planned.clone() };
+    };
+    let fill = |path: &str, value: &Attribute| match value.is_unknown() {
+        true => found.get(path).map_or(Attribute::Null, |text| Attribute::from(text.as_str())),
+        false => value.clone(),
+    };
+    Attribute::Object(entries.iter().map(|(path, value)| (path, fill(path, value))).collect())
+}
+
+/// Stores a new key of masks for an apply of a Secret, unless the plan already shows masks: those of the state for an
+/// update, whose key stays.
+pub(crate) fn renew_masks(private: &mut Private, object: &Value, planned: &Attribute, is_create: bool) {
+    let shown = texts(planned).unwrap_or_default();
+    let is_kept = private.has(MASK_KEY) || shown.values().any(|text| secret::is_former_mask(text));
+    if secret::is_secret(object) && (is_create || !is_kept) {
+        private.renew_mask_key();
+    }
+}
+
 /// The fields whose values are in the projection: those we hold, except ignored ones, and the object's identity. While
 /// we hold nothing, as after an import, the written fields.
 fn projected_fields(held: &[(&str, FieldSet)], desired: &Desired<'_>, schema: &Schema) -> FieldSet {
@@ -113,13 +158,13 @@ fn has_items_of(path: &FieldPath, body: &Value, schema: &Schema) -> bool {
 }
 
 /// The object with the values of a Secret masked, in their stored form.
-fn masked(object: &Value) -> Cow<'_, Value> {
+fn masked<'a>(object: &'a Value, key: &MaskKey) -> Cow<'a, Value> {
     if !secret::is_secret(object) {
         return Cow::Borrowed(object);
     }
     let mut stored = object.clone();
     secret::normalise(&mut stored);
-    Cow::Owned(secret::masked(&stored))
+    Cow::Owned(secret::masked(&stored, key))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use tfplugin::value::{Object as Attributes, Value};
 
 use crate::actions;
 use crate::codes;
+use crate::conflict_policy;
 use crate::connection;
 use crate::context::{Context, Settings};
 use crate::data::{LiveObject, Objects, YAML_SCOPED, YAML_SPLIT};
@@ -59,6 +60,7 @@ impl tfplugin::provider::Provider for Provider {
                     )
                     .validate(check_verbosity),
             )
+            .attribute(conflict_policy::attribute("Resources can have their own."))
     }
 
     fn validate(&self, config: &Attributes) -> Diagnostics {
@@ -69,8 +71,9 @@ impl tfplugin::provider::Provider for Provider {
         Box::pin(async move {
             let config = request.config;
             let verbosity = config.text("managed_fields_verbosity").and_then(verbosity).unwrap_or_default();
+            let policy = conflict_policy::read(&config).unwrap_or_default();
             let cluster = connection::read_provider(config.get("cluster"));
-            self.context.configure(Settings { cluster, verbosity });
+            self.context.configure(Settings { cluster, verbosity, policy });
             Diagnostics::new()
         })
     }

@@ -19,7 +19,10 @@ pub(crate) fn cluster(context: &Context, state: &Object, title: &str) -> Result<
     match context.cluster(state.get("cluster")) {
         Ok(Configured::Known(cluster)) => Ok(cluster),
         Ok(Configured::Absent | Configured::Unknown) => Err(Diagnostics::new()),
-        Err(error) => Err(context::unusable(&error, title).into()),
+        Err(error) if context.is_unreported(state.get("cluster")) => {
+            Err(context::unusable(&error, title).into())
+        }
+        Err(_) => Err(Diagnostics::new()),
     }
 }
 

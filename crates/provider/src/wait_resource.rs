@@ -18,6 +18,7 @@ use tfplugin::value::{Object, Value};
 
 use crate::context::Context;
 use crate::planned_change::PlannedChange;
+use crate::private::{Keys as _, STALE_READ};
 use crate::wait_attribute;
 
 pub(crate) use run::locate;
@@ -40,7 +41,8 @@ impl Resource for Wait {
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
             let change = &request.change;
-            let result = change.planned().map(|planned| planned_result(change.prior(), planned));
+            let is_stale = request.private.flag(STALE_READ);
+            let result = change.planned().map(|planned| planned_result(change.prior(), planned, is_stale));
             let mut response = request.accept();
             if let (Some(planned), Some(result)) = (&mut response.planned, result) {
                 planned.set("result", result);
@@ -57,7 +59,7 @@ impl Resource for Wait {
             else {
                 return ApplyResponse::default();
             };
-            let waited = run::run(&self.0, planned, &mut private, &request.stop).await;
+            let waited = run::run(&self.0, (prior.as_ref(), planned), &mut private, &request.stop).await;
             let (state, diagnostics) = match waited {
                 Ok(state) => (Some(state), Diagnostics::new()),
                 Err(diagnostic) => (prior, (*diagnostic).into()),
@@ -76,8 +78,9 @@ fn wait_for(attributes: &Object) -> Option<WaitFor> {
     wait_attribute::read(attributes.get("wait_for"))?.parse(None, Cut::Root).wait
 }
 
-/// The planned `result`. A tracked value that has vanished is unknown, which makes Terraform wait again.
-fn planned_result(prior: Option<&Object>, planned: &Object) -> Value {
+/// The planned `result`. A tracked value that has vanished is unknown, which makes Terraform wait again; so is one that
+/// `is_stale`, because the last refresh could not read it.
+fn planned_result(prior: Option<&Object>, planned: &Object, is_stale: bool) -> Value {
     if !planned.get("wait_for").is_wholly_known() {
         return Value::unknown();
     }
@@ -85,7 +88,7 @@ fn planned_result(prior: Option<&Object>, planned: &Object) -> Value {
         ["object_ref", "cluster", "wait_for"].into_iter().any(|name| prior.get(name) != planned.get(name))
     };
     let result = prior.map(|prior| prior.get("result"));
-    wait_attribute::planned(wait_for(planned).as_ref(), result, prior.is_none_or(differs), false)
+    wait_attribute::planned(wait_for(planned).as_ref(), result, prior.is_none_or(differs) || is_stale, false)
 }
 
 #[cfg(test)]
@@ -105,7 +108,7 @@ mod tests {
         let value = || Value::dynamic(Value::from("x"));
         let (field, ready) = (("field", "status.a"), ("condition", "Ready"));
         let check = |prior: Option<Object>, planned: Object, expected: Value| {
-            assert_eq!(planned_result(prior.as_ref(), &planned), expected, "{prior:?} {planned:?}");
+            assert_eq!(planned_result(prior.as_ref(), &planned, false), expected, "{prior:?} {planned:?}");
         };
         let unknown = Value::unknown;
         check(None, attributes("a", field, unknown()), unknown());
@@ -116,5 +119,11 @@ mod tests {
         check(Some(attributes("a", field, Value::Null)), attributes("a", field, Value::Null), unknown());
         check(Some(attributes("a", ready, Value::Null)), attributes("a", ready, Value::Null), Value::Null);
         check(None, Object::new().with("wait_for", unknown()), unknown());
+        let stale = |mode, result: Value| {
+            let prior = attributes("a", mode, result);
+            planned_result(Some(&prior), &prior, true)
+        };
+        assert_eq!(stale(field, value()), unknown());
+        assert_eq!(stale(ready, Value::Null), Value::Null);
     }
 }

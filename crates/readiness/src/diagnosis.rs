@@ -182,7 +182,7 @@ fn current_status(text: &mut Text, object: Object<'_>, pods: &[Value]) {
 fn no_conditions(text: &mut Text, target: &ObjectRef, object: Object<'_>, pods: &[Value]) {
     let kind = target.kind();
     text.blank();
-    if is_workload(object) {
+    if is_workload(object) || is_job(object) {
         text.line(format_args!(
             "The controller of this {kind} has not reported anything yet; is it running?"
         ));
@@ -234,6 +234,11 @@ fn investigate(text: &mut Text, target: &ObjectRef, object: &Value) {
 }
 
 fn replicas(object: Object<'_>) -> Option<String> {
+    if is_job(object) {
+        let count = |name: &str| object.count(&format!("/status/{name}"));
+        let (active, succeeded, failed) = (count("active"), count("succeeded"), count("failed"));
+        return Some(format!("Pods: {active} active, {succeeded} succeeded, {failed} failed"));
+    }
     if !is_workload(object) {
         return None;
     }
@@ -251,6 +256,10 @@ fn replicas(object: Object<'_>) -> Option<String> {
 
 fn is_workload(object: Object<'_>) -> bool {
     matches!(object.group_kind(), ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet"))
+}
+
+fn is_job(object: Object<'_>) -> bool {
+    object.group_kind() == ("batch", "Job")
 }
 
 /// The condition that was waited for, as it is now.

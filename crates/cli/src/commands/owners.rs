@@ -14,6 +14,7 @@ use crate::args::owners::Owners;
 use crate::codes;
 use crate::support::connect::{Cluster, unreadable_managers};
 use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::mask_key::MASK_KEY;
 use crate::support::printer::Printer;
 use crate::support::process::until_interrupted;
 
@@ -40,7 +41,7 @@ struct ManagedObject {
 impl ManagedObject {
     fn of(target: &ObjectRef, live: Value) -> Result<Self, Failure> {
         let live = Observed::new(live).map_err(|error| unreadable_managers(target, &error))?;
-        let mut object = secret::masked(live.object());
+        let mut object = secret::masked(live.object(), &MASK_KEY);
         server_metadata::remove(object.get_mut("metadata"), server_metadata::OWNERSHIP);
         Ok(Self { live, object })
     }

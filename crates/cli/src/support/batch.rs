@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use cluster::{Class, Dependency, Error, ErrorKind, PatchType, Reply, Session, Write};
 use diag::Diagnostic;
 use manifest::ObjectRef;
-use ownership::{Desired, FieldManager, Handover, Observed, Prior, Verbosity, client_side_appliers};
+use ownership::{Desired, FieldManager, Handover, Observed, Prior, Reporting, client_side_appliers};
 use plan::{LocalAnswer, Preview, Question};
 use serde_json::Value;
 
@@ -23,6 +23,7 @@ use super::connect::{Cluster, unreadable_managers};
 use super::exit::Failure;
 use super::files;
 use super::in_flight::InFlight;
+use super::mask_key::MASK_KEY;
 use super::printer::Printer;
 use super::report::{ObjectReport, Report};
 use crate::args::applyset::SetArgs;
@@ -217,8 +218,8 @@ impl Batch {
             Err(error) => return ObjectReport::refused(target, unreadable_managers(target, &error)),
         };
         let manager = FieldManager::new(writer.field_manager.as_str());
-        let preview = Preview::new(&Desired::new(&manager, body), prior, live, &answer);
-        let warnings = preview.warnings(&target.to_string(), Verbosity::Full, Some(OMIT_FIELDS));
+        let preview = Preview::new(&Desired::new(&manager, body), prior, live, &answer, &MASK_KEY);
+        let warnings = preview.warnings(&target.to_string(), &Reporting::default(), Some(OMIT_FIELDS));
         ObjectReport::known(target, preview, warnings.into_iter().chain(findings).collect())
     }
 

@@ -168,5 +168,5 @@ async fn values_of_secrets_are_masked() {
         assert!(!transcript.contains("aHVudGVyMg") && !transcript.contains("hunter2"), "{transcript}");
         assert!(transcript.contains("data"), "{transcript}");
     }
-    assert!(run(&ns, &["owners", "secret/db"]).contains("password: (sensitive sha256:"));
+    assert!(run(&ns, &["owners", "secret/db"]).contains("password: (sensitive hmac:"));
 }

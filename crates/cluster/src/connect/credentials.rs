@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::HeaderValue;
 use jiff::{SignedDuration, Timestamp};
 
-use super::exec::{ExecError, Plugin};
+use super::exec::{ExecError, Plugin, PluginCredentials};
 use super::pem::Identity;
 use crate::Secret;
 use crate::single_flight::SingleFlight;
@@ -31,6 +31,8 @@ pub(crate) enum Credentials {
         fallback: Option<Secret>,
     },
     Exec(Box<Plugin>),
+    /// A plugin that is configured beside a kubeconfig and replaces its user.
+    OverridingExec(Box<Plugin>),
 }
 
 /// What is added to a request.
@@ -48,6 +50,8 @@ pub(crate) struct Credential {
 pub(crate) enum CredentialError {
     #[error(transparent)]
     Exec(#[from] ExecError),
+    #[error("{0}; `exec` overrides the user of the kubeconfig")]
+    OverridingExec(ExecError),
     #[error("cannot read the token file {}", path.display())]
     TokenFile { path: PathBuf, source: std::io::Error },
     #[error("the {0} contains characters that HTTP headers do not allow")]
@@ -63,6 +67,9 @@ impl CredentialError {
         match self {
             Self::Exec(_) => {
                 "Run the credential plugin by hand to see what it needs, or log in with it first."
+            }
+            Self::OverridingExec(_) => {
+                "Remove `exec` to use the credentials of the kubeconfig, or run the credential plugin by hand to see what it needs."
             }
             Self::TokenFile { .. } | Self::Header(_) => "Check the token, and the file that it comes from.",
             Self::IdTokenExpired(_) => {
@@ -100,7 +107,10 @@ impl CredentialSource {
         &self,
         refused: &Arc<Credential>,
     ) -> Result<Option<Arc<Credential>>, Arc<CredentialError>> {
-        if !matches!(*self.from, Credentials::Exec(_) | Credentials::TokenFile { .. }) {
+        if !matches!(
+            *self.from,
+            Credentials::Exec(_) | Credentials::OverridingExec(_) | Credentials::TokenFile { .. }
+        ) {
             return Ok(None);
         }
         match self.request.last() {
@@ -125,6 +135,14 @@ impl Credential {
     fn header(authorization: HeaderValue, expires: Option<Timestamp>) -> Self {
         Self { authorization: Some(authorization), identity: None, expires }
     }
+
+    fn printed(printed: PluginCredentials) -> Result<Self, CredentialError> {
+        Ok(Self {
+            authorization: printed.token.as_ref().map(bearer).transpose()?,
+            identity: printed.identity,
+            expires: printed.expires,
+        })
+    }
 }
 
 impl Credentials {
@@ -146,14 +164,9 @@ impl Credentials {
                 };
                 Ok(Credential::header(bearer(&token)?, Some(Timestamp::now() + FILE_FRESH)))
             }
-            Self::Exec(plugin) => {
-                tracing::debug!("running the credential plugin");
-                let printed = plugin.run().await?;
-                Ok(Credential {
-                    authorization: printed.token.as_ref().map(bearer).transpose()?,
-                    identity: printed.identity,
-                    expires: printed.expires,
-                })
+            Self::Exec(plugin) => Credential::printed(plugin.run().await?),
+            Self::OverridingExec(plugin) => {
+                Credential::printed(plugin.run().await.map_err(CredentialError::OverridingExec)?)
             }
         }
     }

@@ -44,19 +44,18 @@ pub(crate) fn resolve(connection: &Connection, environment: &Environment) -> Res
     connection.validate().map_err(ConnectError::Settings)?;
     let context = connection.context.as_deref();
     let mut endpoint = if let Some(content) = &connection.kubeconfig {
-        // Like the Go provider, this ignores current-context: state must keep its meaning when the file is edited.
-        let selected = kubeconfig::select_context(kubeconfig::parse(content.expose())?, context, false)?;
+        let selected = kubeconfig::select_context(kubeconfig::parse(content.expose())?, context)?;
         of_kubeconfig(&selected, connection, environment)?
     } else if !connection.config_paths.is_empty() {
         let paths: Vec<PathBuf> =
             connection.config_paths.iter().map(|path| environment.expand(path)).collect();
         let config = kubeconfig::read(&paths, false)?.ok_or(ConnectError::NoContexts)?;
-        of_kubeconfig(&kubeconfig::select_context(config, context, true)?, connection, environment)?
+        of_kubeconfig(&kubeconfig::select_context(config, context)?, connection, environment)?
     } else if connection.from_environment {
         let paths = environment.kubeconfig_paths();
         match kubeconfig::read(&paths, true)? {
             Some(config) => {
-                of_kubeconfig(&kubeconfig::select_context(config, context, true)?, connection, environment)?
+                of_kubeconfig(&kubeconfig::select_context(config, context)?, connection, environment)?
             }
             None if environment.service_host.is_some() => of_pod(environment)?,
             None => return Err(ConnectError::NothingConfigured { looked_at: paths }),
@@ -167,7 +166,10 @@ fn override_with(connection: &Connection, endpoint: &mut Endpoint) -> Result<(),
     if let Some(token) = &connection.token {
         endpoint.credentials = Credentials::Token { token: token.clone(), expires: None };
     } else if let Some(exec) = &connection.exec {
-        endpoint.credentials = Credentials::Exec(Box::new(Plugin::inline(exec)?));
+        let plugin = Box::new(Plugin::inline(exec)?);
+        let is_inline = connection.host.is_some();
+        endpoint.credentials =
+            if is_inline { Credentials::Exec(plugin) } else { Credentials::OverridingExec(plugin) };
     }
     Ok(())
 }

@@ -53,18 +53,17 @@ pub(super) fn read(paths: &[PathBuf], may_be_missing: bool) -> Result<Option<Kub
     Ok(merged)
 }
 
-/// The context to use: `wanted`, or the only one, or, where the connection follows kubectl, the current one.
+/// The context to use: `wanted`, or the only one, or the current one.
 pub(super) fn select_context(
     config: Kubeconfig,
     wanted: Option<&str>,
-    use_current: bool,
 ) -> Result<SelectedContext, ConnectError> {
     let available: Vec<String> = config.contexts.iter().map(|context| context.name.clone()).collect();
-    let current = config.current_context.as_deref().filter(|name| use_current && !name.is_empty());
+    let current = config.current_context.as_deref().filter(|name| !name.is_empty());
     let name = match (wanted.or(current), available.as_slice()) {
         (_, []) => return Err(ConnectError::NoContexts),
+        (_, [only]) if wanted.is_none() => only.clone(),
         (Some(name), _) => name.to_owned(),
-        (None, [only]) => only.clone(),
         (None, _) => return Err(ConnectError::ContextNotChosen { available }),
     };
     let Some(context) =

@@ -193,9 +193,7 @@ impl Error {
                 Some(message) if message.contains("quantities must match") => {
                     "Write quantities as 500m, 0.5, 128Mi or 1Gi."
                 }
-                _ => {
-                    "Check the spelling and position of the fields named above; `kubectl explain` lists the valid ones."
-                }
+                _ => return Some(self.field_advice()),
             },
             Class::Immutable => {
                 "Revert the change, or replace the object (terraform apply -replace, or delete it and create it again)."
@@ -224,6 +222,27 @@ impl Error {
             },
         };
         Some(text.to_owned())
+    }
+}
+
+impl Error {
+    /// What to do about the fields that the server rejects: a wrong value of an enumeration, a missing field, or a field
+    /// that does not exist.
+    fn field_advice(&self) -> String {
+        let causes = self.status().map_or(&[][..], |status| &status.details.causes);
+        let advice = causes.iter().map(|cause| {
+            let allowed = cause.message.split_once("supported values: ").map(|(_, values)| values);
+            match (cause.reason.as_str(), allowed) {
+                ("FieldValueNotSupported", Some(values)) => {
+                    Some(format!("Set {} to one of its allowed values: {values}.", cause.field))
+                }
+                ("FieldValueRequired", _) => Some(format!("Set {}, which is required.", cause.field)),
+                _ => None,
+            }
+        });
+        let usual = "Check the spelling and position of the fields named above; `kubectl explain` lists the valid ones.";
+        let advice: Option<Vec<String>> = advice.collect();
+        advice.filter(|advice| !advice.is_empty()).map_or_else(|| usual.to_owned(), |advice| advice.join(" "))
     }
 }
 

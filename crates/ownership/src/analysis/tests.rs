@@ -50,10 +50,11 @@ fn ignoring(field: &str) -> IgnoreFields {
 }
 
 fn record(answer: &Value, body: &Value) -> Baseline {
-    Baseline::record(&observed(answer), &Desired::new(&FieldManager::new(US), body))
+    Baseline::record(&observed(answer), &Desired::new(&FieldManager::new(US), body), &KEY)
 }
 
 const US: &str = "k8sconnect";
+const KEY: MaskKey = MaskKey::new(7);
 const BOTH: &[&str] = &["replicas", "label"];
 const REPLICAS: &[&str] = &["replicas"];
 
@@ -70,7 +71,7 @@ fn applied(replicas: u32, ignored: &str) -> Last {
     let answer = deployment(Some(replicas), None, holders);
     let (manager, ignored) = (FieldManager::new(US), ignoring(ignored));
     let desired = Desired::new(&manager, &body).ignoring(&ignored);
-    let baseline = Baseline::record(&observed(&answer), &desired);
+    let baseline = Baseline::record(&observed(&answer), &desired, &KEY);
     Last { body, baseline }
 }
 
@@ -80,7 +81,7 @@ fn replicas(last: &Last, now: &Value, ignored: &str, live: &Value, planned: &Val
     let prior = Prior::Applied { written: &last.body, baseline: &last.baseline };
     let ignored = ignoring(ignored);
     let desired = Desired::new(&manager, now).ignoring(&ignored);
-    let analysis = Analysis::new(&desired, prior, &observed(live), &observed(planned));
+    let analysis = Analysis::new(&desired, prior, &observed(live), &observed(planned), &KEY);
     let [field] = &analysis.fields[..] else { panic!("one field: {analysis:?}") };
     assert_eq!(analysis.print(field), "spec.replicas");
     (field.row.number(), field.level())
@@ -130,7 +131,7 @@ fn every_row_is_reached_by_what_happens_in_a_cluster() {
 fn rows(prior: Prior<'_>, now: &Value, live: &Value, planned: &Value) -> Vec<(String, u8)> {
     let manager = FieldManager::new(US);
     let desired = Desired::new(&manager, now);
-    let analysis = Analysis::new(&desired, prior, &observed(live), &observed(planned));
+    let analysis = Analysis::new(&desired, prior, &observed(live), &observed(planned), &KEY);
     analysis.fields.iter().map(|field| (analysis.print(field), field.row.number())).collect()
 }
 
@@ -184,7 +185,7 @@ fn a_field_that_is_ignored_and_of_which_nothing_was_kept_is_left_alone() {
     let manager = FieldManager::new(US);
     let ignored = ignoring("spec");
     let desired = Desired::new(&manager, &now).ignoring(&ignored);
-    let analysis = Analysis::new(&desired, Prior::Unrecorded, &observed(&live), &observed(&live));
+    let analysis = Analysis::new(&desired, Prior::Unrecorded, &observed(&live), &observed(&live), &KEY);
     assert_eq!(analysis.fields[0].level(), Silent);
 }
 
@@ -204,7 +205,7 @@ fn a_state_of_the_go_provider_says_nothing_wrong_about_who_held_a_field() {
     let body = written(Some(3), Some("web"));
     let projection = [("spec.replicas".to_owned(), "3".to_owned())].into();
     let managers = serde_json::from_value(json!({ "spec.replicas": "argocd" })).unwrap();
-    let baseline = Baseline::from_former(&body, &projection, &managers, &IgnoreFields::default());
+    let baseline = Baseline::from_former(&body, &projection, &managers, &IgnoreFields::default(), &KEY);
     let prior = Prior::Applied { written: &body, baseline: &baseline };
     let planned = deployment(Some(3), Some("web"), &[(US, BOTH)]);
     let check = |live: &Value, label: u8, replicas: u8| {
@@ -293,7 +294,8 @@ fn a_secret_is_compared_in_its_stored_form_and_shown_masked() {
     let live = secret(json!({ "data": { "password": "c3RvbGVu" } }), &held_plain);
     let manager = FieldManager::new(US);
     let prior = Prior::Applied { written: &body, baseline: &baseline };
-    let analysis = Analysis::new(&Desired::new(&manager, &body), prior, &observed(&live), &observed(&answer));
+    let analysis =
+        Analysis::new(&Desired::new(&manager, &body), prior, &observed(&live), &observed(&answer), &KEY);
     let [field] = &analysis.fields[..] else { panic!("{analysis:?}") };
     assert_eq!((analysis.print(field), field.row), ("data.password".to_owned(), Row::RevertDrift));
     assert!(field.change.as_ref().unwrap().masked);
@@ -316,7 +318,7 @@ fn removal(baseline: Option<&Baseline>, live: &Value, planned: &Value) -> (u8, L
     let label = FieldPath::of_fields(["metadata", "labels", "app.kubernetes.io/name"]);
     let removed = FieldSet::from_iter([label]);
     let desired = Desired::new(&manager, &body).removing(&removed);
-    let analysis = Analysis::new(&desired, prior, &observed(live), &observed(planned));
+    let analysis = Analysis::new(&desired, prior, &observed(live), &observed(planned), &KEY);
     let [field] = &analysis.fields[..] else { panic!("one field: {analysis:?}") };
     (field.row.number(), field.level())
 }
@@ -334,10 +336,10 @@ fn a_field_that_a_patch_takes_away_is_classified_like_one_that_it_sets() {
         FieldSet::from_iter([FieldPath::of_fields(["metadata", "labels", "app.kubernetes.io/name"])]);
     let (manager, body) = (FieldManager::new(US), written(None, None));
     let desired = Desired::new(&manager, &body).removing(&removed);
-    let baseline = Baseline::record(&observed(&without), &desired);
+    let baseline = Baseline::record(&observed(&without), &desired, &KEY);
     assert_eq!(baseline.removed_by(&FieldManager::new(US)), removed);
     assert!(baseline.removed_by(&FieldManager::new("kubectl")).is_empty());
-    let stored = Baseline::from_value(&baseline.to_value(), None).unwrap();
+    let stored = Baseline::from_value(&baseline.to_value(), None, &KEY).unwrap();
     assert_eq!(removal(Some(&stored), &without, &without), (12, Silent));
     assert_eq!(removal(Some(&stored), &theirs, &without), (13, Warning));
     // A field that comes back at once was not taken away.

@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::*;
 
+const KEY: MaskKey = MaskKey::new(7);
+
 fn body() -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "labels": { "a.b/c": "x" } },
@@ -29,13 +31,13 @@ fn answer() -> Value {
 
 fn record(answer: &Value, written: &Value) -> Baseline {
     let manager = FieldManager::new("k8sconnect");
-    Baseline::record(&Observed::new(answer.clone()).unwrap(), &Desired::new(&manager, written))
+    Baseline::record(&Observed::new(answer.clone()).unwrap(), &Desired::new(&manager, written), &KEY)
 }
 
 fn baseline() -> Baseline {
     let ignored = IgnoreFields::parse(["metadata.labels['a.b/c']"]).unwrap();
     let (answer, manager, body) = (answer(), FieldManager::new("k8sconnect"), body());
-    Baseline::record(&Observed::new(answer).unwrap(), &Desired::new(&manager, &body).ignoring(&ignored))
+    Baseline::record(&Observed::new(answer).unwrap(), &Desired::new(&manager, &body).ignoring(&ignored), &KEY)
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn every_written_field_is_kept_with_all_its_holders() {
 
 #[test]
 fn what_is_stored_reads_back() {
-    assert_eq!(Baseline::from_value(&baseline().to_value(), None).unwrap(), baseline());
+    assert_eq!(Baseline::from_value(&baseline().to_value(), None, &KEY).unwrap(), baseline());
     for broken in [
         json!([]),
         json!({ "by": [[]], "fields": { "x:y": [1] } }),
@@ -54,7 +56,7 @@ fn what_is_stored_reads_back() {
         json!({ "by": [[]], "fields": { "f:a": [1, 0, "other"] } }),
         json!({ "by": [["x"]], "fields": {}, "rest": true }),
     ] {
-        let error = Baseline::from_value(&broken, None).unwrap_err();
+        let error = Baseline::from_value(&broken, None, &KEY).unwrap_err();
         assert_eq!(error.to_string(), "the stored ownership baseline is malformed", "{broken}");
     }
 }
@@ -63,9 +65,9 @@ fn what_is_stored_reads_back() {
 fn what_the_body_beside_it_says_is_not_stored_again() {
     let check = |written: &Value, answer: &Value, expected: &str| {
         let baseline = record(answer, written);
-        let stored = baseline.to_value_beside(written);
+        let stored = baseline.to_value_beside(written, &KEY);
         assert_eq!(stored.to_string(), expected);
-        assert_eq!(Baseline::from_value(&stored, Some(written)).unwrap(), baseline);
+        assert_eq!(Baseline::from_value(&stored, Some(written), &KEY).unwrap(), baseline);
     };
     check(
         &body(),
@@ -99,7 +101,7 @@ fn a_list_that_only_the_answer_knows_the_keys_of_is_stored_whole() {
         "fieldsV1": { "f:spec": { "f:stops": { "k:{\"id\":1}": { ".": {}, "f:id": {}, "f:at": {} } } } },
     }]);
     let baseline = record(&answer, &written);
-    assert_eq!(baseline.to_value_beside(&written), baseline.to_value());
+    assert_eq!(baseline.to_value_beside(&written, &KEY), baseline.to_value());
 }
 
 #[test]
@@ -119,7 +121,7 @@ fn every_kind_of_value_reads_back_also_of_fields_above_others() {
     ]);
     let (paths, fields) = fields.into_iter().unzip();
     let baseline = Baseline { paths, fields };
-    assert_eq!(Baseline::from_value(&baseline.to_value(), None).unwrap(), baseline);
+    assert_eq!(Baseline::from_value(&baseline.to_value(), None, &KEY).unwrap(), baseline);
 }
 
 #[test]
@@ -141,7 +143,7 @@ fn a_state_of_the_go_provider_becomes_a_baseline() {
         "spec.replicas": ["k8sconnect", "hpa"], "spec.template.spec.containers[0].image": "k8sconnect",
     }))
     .unwrap();
-    let baseline = Baseline::from_former(&body(), &projection, &managers, &IgnoreFields::default());
+    let baseline = Baseline::from_former(&body(), &projection, &managers, &IgnoreFields::default(), &KEY);
     let field = |path: &str| baseline.iter().find(|(key, _)| key.to_string() == path).unwrap().1;
     assert_eq!(field("spec.replicas").value, Remembered::Text("3".to_owned()));
     assert_eq!(field("spec.replicas").managers.len(), 2);
@@ -159,6 +161,7 @@ fn what_the_go_provider_kept_of_a_secret_is_kept_masked() {
         &projection,
         &BTreeMap::new(),
         &IgnoreFields::default(),
+        &KEY,
     );
     for text in [format!("{baseline:?}"), baseline.to_value().to_string()] {
         assert!(!text.contains("aHVudGVyMg"), "{text}");
@@ -167,6 +170,6 @@ fn what_the_go_provider_kept_of_a_secret_is_kept_masked() {
     let mut live = secret("aHVudGVyMg==");
     live["metadata"]["namespace"] = json!("default");
     let field = &baseline.fields[0];
-    let shown = View::of(&live).object["data"]["password"].as_str().unwrap().to_owned();
+    let shown = View::of(&live, &KEY).object["data"]["password"].as_str().unwrap().to_owned();
     assert_eq!(field.value, Remembered::Text(shown));
 }

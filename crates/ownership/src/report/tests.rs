@@ -17,7 +17,13 @@ fn field(
         path: FieldPath::of_fields(path.split('.')),
         row,
         others: others.iter().map(|name| FieldManager::new(*name)).collect(),
-        change: (live != planned).then_some(ValueChange { live, planned, masked: false }),
+        set_at: Some("2026-11-18T13:47:25Z".to_owned()),
+        change: (live != planned).then_some(ValueChange {
+            before: Some(json!(5)),
+            live,
+            planned,
+            masked: false,
+        }),
     }
 }
 
@@ -26,7 +32,11 @@ fn analysis(fields: Vec<FieldTransition>) -> Analysis {
 }
 
 fn shown(fields: Vec<FieldTransition>, verbosity: Verbosity) -> String {
-    let warnings = analysis(fields).warnings("Deployment shop/web", verbosity);
+    reported(fields, &Reporting { verbosity, ..Reporting::default() })
+}
+
+fn reported(fields: Vec<FieldTransition>, reporting: &Reporting<'_>) -> String {
+    let warnings = analysis(fields).warnings("Deployment shop/web", reporting);
     warnings.iter().map(|warning| Renderer::plain(100).render(warning)).collect::<Vec<_>>().join("\n")
 }
 
@@ -74,11 +84,11 @@ fn the_four_kinds_of_warning() {
                                shop/web)
       object: Deployment shop/web
 
-      These fields will be taken from a manager that is changing them:
+      These fields will be taken from the manager that set them last:
 
-        metadata.labels.team: "a" → "b" (modified by: kubectl-label)
+        metadata.labels.team: "a" → "b" (modified by: kubectl-label, last set 2026-11-18T13:47:25Z)
 
-      If that manager stays active, both will keep setting them, and every plan will show a difference.
+      If that manager sets them again, every plan will show a difference.
 
     hint: To leave them to the other manager: ignore_fields = ["metadata.labels.team"]
 
@@ -91,7 +101,7 @@ fn the_four_kinds_of_warning() {
       These fields were edited here and changed by another manager at the same time; this configuration
       wins:
 
-        spec.minReadySeconds: 7 → 9 (modified by: kubectl-edit)
+        spec.minReadySeconds: 5 → 9 (modified by: kubectl-edit; external wanted: 7, you specified: 9)
 
       If the other manager keeps changing them, every plan will show this again.
 
@@ -185,4 +195,57 @@ fn values_read_as_in_the_go_provider() {
     check(Some(json!(null)), "<nil>");
     check(Some(json!(["--v=2", 7])), "[--v=2 7]");
     check(Some(json!({ "b": [true], "a": { "x": null } })), "map[a:map[x:<nil>] b:[true]]");
+}
+
+#[test]
+fn a_long_value_is_cut_in_the_middle() {
+    let long = format!("{}{}", "a".repeat(40_000), "z".repeat(6_945));
+    let shown = value(Some(&json!(long)));
+    assert_eq!(shown, format!("\"{}…{}\" (46945 characters)", "a".repeat(79), "z".repeat(39)));
+    assert_eq!(value(Some(&json!("a".repeat(120)))), format!("{:?}", "a".repeat(120)));
+}
+
+#[test]
+fn a_field_is_taken_from_an_active_manager_only_if_it_is_a_controller() {
+    let take = |manager: &str| {
+        let field = field("spec.replicas", Row::TakeFromActive, &[manager], Some(json!(5)), Some(json!(3)));
+        shown(vec![field], Verbosity::Full)
+    };
+    for manager in ["kube-controller-manager", "vpa-updater-controller", "hpa", "argocd-controller"] {
+        assert!(take(manager).contains("from a manager that is changing them"), "{manager}");
+    }
+    for manager in ["kubectl-create", "kubectl-edit", "helm", "Mozilla"] {
+        assert!(take(manager).contains("from the manager that set them last"), "{manager}");
+    }
+}
+
+#[test]
+fn what_is_reported_depends_on_the_plan_and_the_policy() {
+    let drift = || field("spec.replicas", Row::RevertDrift, &["hpa"], Some(json!(5)), Some(json!(3)));
+    let check = |reporting: Reporting<'_>, texts: &[&str]| {
+        let shown = reported(vec![drift()], &reporting).replace("\n  ", " ");
+        assert!(texts.iter().all(|text| shown.contains(text)), "{shown}");
+        assert_eq!(texts.is_empty(), shown.is_empty(), "{shown}");
+    };
+    let usual = Reporting::default();
+    check(usual, &["warning[", "will be set back to it"]);
+    let unapplied = Reporting { is_unapplied: true, ..usual };
+    check(unapplied, &["warning[", "were changed outside of this configuration:", "leaves them as they are"]);
+    check(Reporting { policy: ConflictPolicy::Ignore, ..usual }, &[]);
+    let fail = Reporting { policy: ConflictPolicy::Fail, ..usual };
+    check(fail, &["error[ownership-drift]", "conflict_policy = \"fail\""]);
+    check(Reporting { is_unapplied: true, ..fail }, &["warning["]);
+    check(Reporting { verbosity: Verbosity::None, ..fail }, &["error[", "(Deployment shop/web): 1 field"]);
+    check(
+        Reporting { autoscaler: Some("HorizontalPodAutoscaler shop/web"), ..usual },
+        &["HorizontalPodAutoscaler shop/web sets"],
+    );
+    let patch = Reporting { is_unchanged_patch: true, ..usual };
+    check(patch, &["Field Ownership Conflict - Controllers Fighting", "the apply will set them again"]);
+    let once = Fights::default().after(&analysis(vec![drift()]));
+    let twice = once.after(&analysis(vec![drift()]));
+    check(
+        Reporting { fights: Some(&twice), ..usual },
+        &["hpa has set spec.replicas again after each of the last 2 applies"],
+    );
 }

@@ -23,7 +23,13 @@ fn body(data: &Value) -> Value {
 fn check(written: &Value, live: Option<&Value>, after: &Value) -> Preview {
     let observed = |object: &Value| Observed::new(object.clone()).unwrap();
     let (manager, live) = (FieldManager::new("us"), live.map(observed));
-    Preview::new(&Desired::new(&manager, written), Prior::Unrecorded, live.as_ref(), &observed(after))
+    Preview::new(
+        &Desired::new(&manager, written),
+        Prior::Unrecorded,
+        live.as_ref(),
+        &observed(after),
+        &MaskKey::new(7),
+    )
 }
 
 #[test]
@@ -53,7 +59,7 @@ fn a_field_taken_from_another_manager_shows_both_holders_and_warns() {
     let change = &preview.changes[0];
     assert_eq!((change.held_now[0].as_str(), change.held_after[0].as_str()), ("them", "us"));
     assert_eq!(change.row, Some(Row::TakeFromActive));
-    let warnings = preview.warnings("ConfigMap a", Verbosity::Full, Some("Take them out."));
+    let warnings = preview.warnings("ConfigMap a", &Reporting::default(), Some("Take them out."));
     let [warning] = &warnings[..] else { panic!("one warning: {warnings:?}") };
     assert_eq!(warning.hint.as_deref(), Some("Take them out."));
 }

@@ -1,5 +1,6 @@
 //! Creates and updates: sends what was planned, and stores the result.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +20,11 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::annotations::{self, OwnerAnnotations};
 use super::decide::projection_failed;
-use super::{MANAGER, NO_CLIENT, attributes, existing, manager, wait_for, write_only};
+use super::{MANAGER, NO_CLIENT, attributes, existing, manager, rejected, wait_for, write_only};
 use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::context::Context;
-use crate::dynamic::dynamic;
+use crate::dynamic::dynamic_like;
 use crate::planned_change::{PlannedChange, set_unknown};
 use crate::private::{
     IMPORTED, Keys as _, LAST_ANSWER, MOVED_FROM, PENDING_PROJECTION, STALE_READ, WAIT_OWED, WRITE_ONLY,
@@ -34,6 +35,10 @@ use crate::{cluster_identity, codes, identity, stop};
 
 /// How long to wait for a response after Terraform stops the provider: without it, a created object is not recorded.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// The resource version of a create. No object has it, so the API server rejects the apply if there is an object by
+/// now, whichever manager holds its fields; it is ignored if there is none.
+const NO_VERSION: &str = "1";
 
 /// Creates the object, or updates the one that the state has.
 pub(super) async fn apply(
@@ -135,10 +140,12 @@ impl ObjectApply {
         {
             return Err(Box::new(unknown_values(&self.target)));
         }
-        let live = live.map(Observed::into_object);
-        let created_at =
-            live.as_ref().and_then(annotations::created_at_of).map_or_else(annotations::now, str::to_owned);
-        let sent = OwnerAnnotations { id: self.id.clone(), created_at }.add_to(&sent);
+        let created_at = live.as_ref().and_then(|live| annotations::created_at_of(live.object()));
+        let created_at = created_at.map_or_else(annotations::now, str::to_owned);
+        let mut sent = OwnerAnnotations { id: self.id.clone(), created_at }.add_to(&sent);
+        if change.is_create() {
+            sent["metadata"]["resourceVersion"] = NO_VERSION.into();
+        }
         let write = Write::by(MANAGER).force();
         let session = self.cluster.session();
         let mut applied =
@@ -152,8 +159,36 @@ impl ObjectApply {
         }
         match applied {
             Some(Ok(reply)) => Ok(reply),
-            Some(Err(error)) => Err(failed(&error)),
+            Some(Err(error))
+                if change.is_create() && error.status().is_some_and(|status| status.code == 409) =>
+            {
+                self.after_conflict(sent, change, &error).await
+            }
+            Some(Err(error)) => {
+                Err(Box::new(rejected::explained(&error, operation, &self.body.value, live.as_ref())))
+            }
             None => Err(Box::new(interrupted(change, Some(&self.target)))),
+        }
+    }
+
+    /// Decides about a create that met an object. It is ours if the answer to an earlier attempt was lost.
+    async fn after_conflict(
+        &self,
+        mut sent: Json,
+        change: &PlannedChange,
+        conflict: &Error,
+    ) -> Result<Reply, Box<Diagnostic>> {
+        let session = self.cluster.session();
+        match session.read(&self.target).await {
+            Ok(Some(found)) if annotations::id_of(&found.object) == Some(&self.id) => Ok(found),
+            Ok(Some(found)) => Err(Box::new(existing::found(&self.target, &found.object, &change.planned))),
+            // It is gone again. Without force, nothing of another object is overwritten now either.
+            Ok(None) => {
+                sent["metadata"]["resourceVersion"] = Json::Null;
+                let again = session.apply(&self.target, &sent, Write::by(MANAGER)).await;
+                again.map_err(|error| Box::new(error.diagnostic("Create")))
+            }
+            Err(_) => Err(Box::new(conflict.diagnostic("Create"))),
         }
     }
 
@@ -207,10 +242,9 @@ impl ObjectApply {
         }
         private.remove(MOVED_FROM);
         cluster_identity::store(&mut private, &self.cluster).await;
-        if let Err(error) = self.store(&mut state, &mut private, reply.object) {
-            for name in [VALUES, MANAGERS] {
-                set_unknown(&mut state, name, || Value::Object(Object::new()));
-            }
+        if let Err(error) = self.store(&mut state, &mut private, reply.object, prior.is_none()) {
+            state.set(VALUES, projection::filled(state.get(VALUES), &BTreeMap::new()));
+            set_unknown(&mut state, MANAGERS, || Value::Object(Object::new()));
             private.set_flag(PENDING_PROJECTION, true);
             diagnostics.add(projection_pending(&self.target, &error));
         }
@@ -225,7 +259,8 @@ impl ObjectApply {
             }
         };
         private.set_flag(WAIT_OWED, kept.owed && attributes::wait(&planned).is_some());
-        set_unknown(&mut state, "status", || dynamic(kept.value.as_ref()));
+        let before = prior.as_ref().map(|prior| prior.get("status"));
+        set_unknown(&mut state, "status", || dynamic_like(before, kept.value.as_ref()));
         ApplyResponse { state: Some(state), private, identity: Some(identity::of(&self.target)), diagnostics }
     }
 
@@ -236,20 +271,23 @@ impl ObjectApply {
         state: &mut Object,
         private: &mut Private,
         answer: Json,
+        is_create: bool,
     ) -> Result<(), ManagedFieldsError> {
         let manager = manager();
         let marks = self.write_only.as_ref().map(|write_only| &write_only.marks);
         private.set_optional(WRITE_ONLY, marks);
         let answer = hidden(Observed::new(answer)?, marks)?;
         let desired = self.desired(&manager);
-        let mut maps = Maps::of(&answer, &desired);
+        projection::renew_masks(private, &self.body.value, state.get(VALUES), is_create);
+        let key = private.mask_key();
+        let mut maps = Maps::of(&answer, &desired, &key);
         if let Some(marks) = marks {
             show(&mut maps.values, marks, &answer, &self.body.value, &manager);
         }
         let values = projection::attribute(&maps.values);
-        set_unknown(state, VALUES, || values.clone());
+        state.set(VALUES, projection::filled(state.get(VALUES), &maps.values));
         set_unknown(state, MANAGERS, || projection::attribute(&maps.managers));
-        private.set_baseline(&Baseline::record(&answer, &desired), &self.body.value);
+        private.set_baseline(&Baseline::record(&answer, &desired, &key), &self.body.value);
         let ignore = attributes::ignore_list(state);
         let fingerprint = plan::fingerprint(&self.body.value, &ignore, &manager, &answer);
         let as_planned = *state.get(VALUES) == values;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use diag::Diagnostic;
 use fields::{FieldSet, IgnoreFields};
 use manifest::ObjectRef;
-use ownership::{Baseline, Desired, FormerManagers, ManagedFieldsError, Observed, Prior, Verbosity};
+use manifest::secret::MaskKey;
+use ownership::{Baseline, Desired, FormerManagers, ManagedFieldsError, Observed, Prior, Reporting};
 use plan::Preview;
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -69,10 +70,12 @@ pub(super) struct DryRunResult {
     pub(super) released: FieldSet,
     /// The marks of write-only values, and whether the apply sends the values.
     pub(super) write_only: Option<(Json, bool)>,
+    /// What else sets the replicas that the apply changes.
+    pub(super) autoscaler: Option<String>,
     pub(super) diagnostics: Diagnostics,
 }
 
-pub(super) fn decide(change: &PlannedChange, outcome: Outcome, verbosity: Verbosity) -> Decision {
+pub(super) fn decide(change: &PlannedChange, outcome: Outcome, reporting: Reporting<'_>) -> Decision {
     match outcome {
         Outcome::Unknown { target, diagnostics } => change.unknown(target.as_ref(), diagnostics),
         Outcome::Replace { paths, warning } => {
@@ -85,7 +88,7 @@ pub(super) fn decide(change: &PlannedChange, outcome: Outcome, verbosity: Verbos
             let kept = change.prior.as_ref().map_or_else(Object::new, Clone::clone);
             change.keep(&kept, &target, kept.get(MANAGERS).clone(), diagnostics)
         }
-        Outcome::Answered(answer) => change.answered(&answer, verbosity),
+        Outcome::Answered(answer) => change.answered(&answer, reporting),
     }
 }
 
@@ -108,33 +111,51 @@ impl PlannedChange {
         }
     }
 
-    fn answered(&self, answer: &DryRunResult, verbosity: Verbosity) -> Decision {
+    fn answered(&self, answer: &DryRunResult, reporting: Reporting<'_>) -> Decision {
         let manager = manager();
         let desired = Desired::new(&manager, &answer.body.value).ignoring(&answer.ignored);
-        let mut maps = Maps::after_release(&answer.planned, &desired, &answer.released);
+        let key = self.private.mask_key();
+        let mut maps = Maps::after_release(&answer.planned, &desired, &answer.released, &key);
         answer.show_write_only(&mut maps, &answer.planned);
-        let mut diagnostics = answer.diagnostics.clone();
+        let diagnostics = answer.diagnostics.clone();
         let Some(prior) = &self.prior else {
             let mut planned = self.planned.clone();
-            planned.set(VALUES, projection::attribute(&maps.values));
+            planned.set(VALUES, maps.planned_values(true));
             planned.set(MANAGERS, Value::unknown());
             planned.set(REFERENCE, attributes::object_ref(&answer.target));
             return self.decision(planned, Some(&answer.target), true, diagnostics);
         };
         let preview = self.preview(prior, &desired, answer);
-        diagnostics.add(preview.warnings(&answer.target.to_string(), verbosity, None));
+        let mut decision = self.updated(prior, (&maps, &desired), answer, diagnostics);
+        let is_unapplied = self.is_prior(&decision.planned);
+        let (fights, autoscaler) = (self.fights(), answer.autoscaler.as_deref());
+        let reporting = Reporting { is_unapplied, fights: Some(&fights), autoscaler, ..reporting };
+        decision.diagnostics.add(preview.warnings(&answer.target.to_string(), &reporting, None));
+        decision.private = Some(self.private_after(preview.analysis()));
+        decision
+    }
+
+    /// The plan of an update, before what is said about other managers.
+    fn updated(
+        &self,
+        prior: &Object,
+        (maps, desired): (&Maps, &Desired<'_>),
+        answer: &DryRunResult,
+        diagnostics: Diagnostics,
+    ) -> Decision {
+        let key = self.private.mask_key();
         let live = answer.live.as_ref();
         let annotated = live.is_some_and(|live| annotations::id_of(live.object()) == prior.text("id"));
         let unannotated = self.private.flag(IMPORTED) && !annotated;
         let managers = projection::attribute(&maps.managers);
         let live = live.map(|live| {
-            let mut maps = Maps::of(live, &desired);
+            let mut maps = Maps::of(live, desired, &key);
             answer.show_write_only(&mut maps, live);
             maps
         });
         let sends_values = answer.write_only.as_ref().is_some_and(|(_, sends)| *sends);
         let retyped =
-            live.as_ref().is_some_and(|live| live.values == maps.values && live.differ_in_type(&maps));
+            live.as_ref().is_some_and(|live| live.values == maps.values && live.differ_in_type(maps));
         let before = match live {
             // If the last read failed, the state is older than the cluster.
             Some(live) if self.private.flag(STALE_READ) => Some(live.values),
@@ -142,11 +163,11 @@ impl PlannedChange {
         };
         if before.as_ref() == Some(&maps.values) && !unannotated && !retyped && !sends_values {
             let managers =
-                if self.managers_change(prior, &maps) { managers } else { prior.get(MANAGERS).clone() };
+                if self.managers_change(prior, maps) { managers } else { prior.get(MANAGERS).clone() };
             return self.keep(prior, &answer.target, managers, diagnostics);
         }
         let mut planned = self.planned.clone();
-        planned.set(VALUES, projection::attribute(&maps.values));
+        planned.set(VALUES, maps.planned_values(key == MaskKey::FORMER));
         // An import without other changes still has to be annotated, and Terraform applies only if there is a difference.
         // The same is true of a value of another type with the same text.
         let same_body = planned.get("yaml_body") == prior.get("yaml_body");
@@ -188,7 +209,7 @@ impl PlannedChange {
             (Some(written), Some(baseline)) => Prior::Applied { written, baseline },
             _ => Prior::Unrecorded,
         };
-        Preview::new(desired, prior, answer.live.as_ref(), &answer.planned)
+        Preview::new(desired, prior, answer.live.as_ref(), &answer.planned, &self.private.mask_key())
     }
 
     fn decision(
@@ -219,7 +240,8 @@ pub(super) fn former_baseline(state: &Object, private: &Private) -> Option<Basel
         return None;
     }
     let (body, values) = (attributes::body(state)?, projection::texts(state.get(VALUES))?);
-    Some(Baseline::from_former(&body.value, &values, &former, &attributes::ignored(state)))
+    let ignored = attributes::ignored(state);
+    Some(Baseline::from_former(&body.value, &values, &former, &ignored, &private.mask_key()))
 }
 
 pub(crate) fn projection_failed(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {

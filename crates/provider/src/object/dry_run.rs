@@ -13,7 +13,7 @@ use tfplugin::value::Object;
 
 use super::annotations::{self, OwnerAnnotations};
 use super::decide::{DryRunResult, Outcome, projection_failed};
-use super::{MANAGER, attributes, existing, manager, write_only};
+use super::{MANAGER, attributes, existing, manager, rejected, write_only};
 use crate::body::Body;
 use crate::cluster_identity::{self, ClusterChange};
 use crate::clusters::Cluster;
@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::planned_change::PlannedChange;
 use crate::private::{IMPORTED, Keys as _, LAST_ANSWER, STALE_READ};
 use crate::write_only::{Configured, WriteOnly};
-use crate::{codes, dependency};
+use crate::{autoscaler, codes, dependency};
 
 pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result<Outcome, Diagnostics> {
     let unknown = |target| Outcome::Unknown { target, diagnostics: Diagnostics::new() };
@@ -118,11 +118,13 @@ impl DryRun<'_> {
                     let warning = takeover_warning(&self.target.to_string(), &desired, live, &planned);
                     self.diagnostics.add(Vec::from_iter(warning));
                 }
-                return self.answered(ignored, live, planned, released);
+                let session = self.cluster.session();
+                let autoscaler = autoscaler::of(session, &self.target, live.as_ref(), &planned).await;
+                return self.answered(ignored, (live, planned), released, autoscaler);
             }
             Err(error) => error,
         };
-        let Some(live) = live else { return unanswered(&error, Some(self.target)) };
+        let Some(live) = live else { return self.unanswered(&error, None) };
         let is_applied = || {
             let imported = self.change.private.flag(IMPORTED);
             !imported && released.is_empty() && plan::is_applied(&sent, &manager, &live)
@@ -140,7 +142,11 @@ impl DryRun<'_> {
         }
         match error.immutable_fields(&sent, live.object()) {
             Some(fields) => Ok(immutable(&self.target, &fields, &error)),
-            None => unanswered(&error, Some(self.target)),
+            None if rejected::is_invalid(&error) && self.is_as_applied(prior) => {
+                self.diagnostics.add(rejected::warning(&error, &self.body.value, &live));
+                Ok(Outcome::Unknown { target: Some(self.target), diagnostics: self.diagnostics })
+            }
+            None => self.unanswered(&error, Some(&live)),
         }
     }
 
@@ -163,13 +169,13 @@ impl DryRun<'_> {
             }
             // Only an existing object has immutable fields.
             Err(error) if error.class() == Class::Immutable => self.exists_already(None).await,
-            Err(error) => unanswered(&error, Some(self.target)),
+            Err(error) => self.unanswered(&error, None),
         }
     }
 
     fn created(self, planned: Observed) -> Result<Outcome, Diagnostics> {
         let ignored = attributes::ignored(&self.change.planned);
-        self.answered(ignored, None, planned, FieldSet::new())
+        self.answered(ignored, (None, planned), FieldSet::new(), None)
     }
 
     /// If the object belongs to this state, it is about to be replaced; otherwise the apply will report that it exists.
@@ -192,9 +198,9 @@ impl DryRun<'_> {
     fn answered(
         self,
         ignored: IgnoreFields,
-        live: Option<Observed>,
-        planned: Observed,
+        (live, planned): (Option<Observed>, Observed),
         released: FieldSet,
+        autoscaler: Option<String>,
     ) -> Result<Outcome, Diagnostics> {
         let marks = self.hidden_marks();
         let write_only = self.write_only.as_ref().map(|write_only| {
@@ -215,6 +221,7 @@ impl DryRun<'_> {
             planned,
             released,
             write_only,
+            autoscaler,
             diagnostics,
         })))
     }
@@ -229,6 +236,19 @@ impl DryRun<'_> {
     fn hidden_marks(&self) -> Option<Json> {
         let stored = crate::write_only::stored(&self.change.private);
         crate::write_only::all_marks(self.write_only.as_ref(), stored, &fields::Schema::of(&self.body.value))
+    }
+
+    /// Whether body and `ignore_fields` are as they were in the last apply.
+    fn is_as_applied(&self, prior: &Object) -> bool {
+        attributes::body(prior).is_some_and(|body| body.value == self.body.value)
+            && attributes::ignore_list(prior) == attributes::ignore_list(&self.change.planned)
+    }
+
+    fn unanswered(self, error: &Error, live: Option<&Observed>) -> Result<Outcome, Diagnostics> {
+        match unanswered(error, Some(self.target)) {
+            Err(_) => Err(rejected::explained(error, "Plan", &self.body.value, live).into()),
+            outcome => outcome,
+        }
     }
 
     fn observed(&self, object: Json) -> Result<Observed, Diagnostics> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use cluster::{Class, Connection, Error};
 use diag::Diagnostic;
+use manifest::secret::{self, MaskKey};
 use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
 use ownership::{Desired, Observed};
 use serde_json::Value as Json;
@@ -42,9 +43,12 @@ pub(super) async fn import(
     if let Some(id) = annotations::id_of(&live) {
         diagnostics.add(already_managed(&target, id));
     }
-    let state = state_of(&target, live, stored)?;
     let mut private = Private::default();
     private.set_flag(IMPORTED, true);
+    if secret::is_secret(&live) {
+        private.renew_mask_key();
+    }
+    let state = state_of(&target, live, stored, &private.mask_key())?;
     Ok((Imported { state, private, identity: Some(identity::of(&target)) }, diagnostics))
 }
 
@@ -119,7 +123,12 @@ fn connect(context: &Context, name: &str) -> Result<(Arc<Cluster>, Value), Box<D
     Ok((cluster, stored.into()))
 }
 
-pub(super) fn state_of(target: &ObjectRef, live: Json, cluster: Value) -> Result<Object, Box<Diagnostic>> {
+pub(super) fn state_of(
+    target: &ObjectRef,
+    live: Json,
+    cluster: Value,
+    key: &MaskKey,
+) -> Result<Object, Box<Diagnostic>> {
     let yaml = yaml_of(&live);
     let body = Body::parse(&yaml).map_err(|_| {
         let title = "Import Failed: YAML conversion error";
@@ -130,7 +139,7 @@ pub(super) fn state_of(target: &ObjectRef, live: Json, cluster: Value) -> Result
     })?;
     let (live, manager) = (Observed::new(live), manager());
     let live = live.map_err(|error| Box::new(projection_failed(target, &error)))?;
-    let maps = Maps::of(&live, &Desired::new(&manager, &body.value));
+    let maps = Maps::of(&live, &Desired::new(&manager, &body.value), key);
     let mut state = Object::new()
         .with("id", annotations::id_of(live.object()).map_or_else(annotations::new_id, str::to_owned))
         .with("yaml_body", yaml)

@@ -6,6 +6,7 @@ use cluster::Selection;
 use manifest::{Namespace, ObjectRef};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
+use tfplugin::private::Private;
 use tfplugin::provider::{BoxFuture, ListRequest, ListResource, Listed, Results};
 use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
@@ -14,6 +15,7 @@ use tfplugin::value::{Object, Value};
 use super::import;
 use crate::context::Context;
 use crate::identity;
+use crate::private::Keys as _;
 use crate::reference::Reference;
 
 /// Objects of the provider's own cluster.
@@ -58,6 +60,9 @@ async fn list(context: &Context, request: &ListRequest, results: &Results) -> Re
     let config = &request.config;
     let cluster = context.known_cluster(&Value::Null, "Invalid connection")?;
     let gvk = Reference::parse(config, "Invalid Kind")?.gvk().clone();
+    // A listed resource has no private state, so its masks are good for this listing only.
+    let mut unstored = Private::default();
+    unstored.renew_mask_key();
     let mut rest = request.limit;
     for namespace in namespaces(config) {
         let selection = Selection {
@@ -80,7 +85,7 @@ async fn list(context: &Context, request: &ListRequest, results: &Results) -> Re
                 let identity = identity::of(&target);
                 let display_name = target.to_string();
                 let resource = if request.include_resource {
-                    Some(import::state_of(&target, object, Value::Null)?)
+                    Some(import::state_of(&target, object, Value::Null, &unstored.mask_key())?)
                 } else {
                     None
                 };

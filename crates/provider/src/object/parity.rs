@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use diag::Diagnostic;
 use fields::{FieldSet, IgnoreFields};
-use ownership::{Baseline, Desired, Observed, Verbosity};
+use ownership::{Baseline, Desired, Observed, Reporting};
 use plan::{LastAnswer, Preview, Question};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -48,11 +48,14 @@ pub fn planned(yaml: &str, last: Option<&LastApply>, live: Option<Json>, respons
     let observed = |object: Json| Observed::new(object).expect("managedFields of the test");
     let (body, manager) = (Body::parse(yaml).expect("a body of the test"), manager());
     let (live, planned) = (live.map(observed), observed(response));
-    let before = live.as_ref().map(|live| Maps::of(live, &Desired::new(&manager, &body.value)));
     let mut private = Private::default();
+    private.renew_mask_key();
+    let key = private.mask_key();
+    let before = live.as_ref().map(|live| Maps::of(live, &Desired::new(&manager, &body.value), &key));
     if let Some(last) = last {
         let written = Body::parse(&last.yaml).expect("a body of the test").value;
-        let recorded = Baseline::record(&observed(last.response.clone()), &Desired::new(&manager, &written));
+        let desired = Desired::new(&manager, &written);
+        let recorded = Baseline::record(&observed(last.response.clone()), &desired, &key);
         private.set_baseline(&recorded, &written);
     }
     let prior = before.as_ref().map(|before| {
@@ -71,12 +74,13 @@ pub fn planned(yaml: &str, last: Option<&LastApply>, live: Option<Json>, respons
         planned,
         released: FieldSet::new(),
         write_only: None,
+        autoscaler: None,
         diagnostics: Diagnostics::new(),
     };
     let preview = prior
         .as_ref()
         .map(|prior| change.preview(prior, &Desired::new(&manager, &result.body.value), &result));
-    let decision = decide(&change, Outcome::Answered(Box::new(result)), Verbosity::Full);
+    let decision = decide(&change, Outcome::Answered(Box::new(result)), Reporting::default());
     let is_kept =
         |prior: &Object| [VALUES, MANAGERS].iter().all(|name| decision.planned.get(name) == prior.get(name));
     Planned {

@@ -2,7 +2,7 @@
 
 use cluster::Error;
 use diag::Diagnostic;
-use manifest::ObjectRef;
+use manifest::{ObjectRef, secret};
 use ownership::{Desired, Observed};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -14,7 +14,7 @@ use super::decide::{former_baseline, projection_failed};
 use super::{NO_CLIENT, annotations, attributes, import, manager, wait_for};
 use crate::clusters::Cluster;
 use crate::context::Context;
-use crate::private::{BASELINE, BODY_MISSING, IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ};
+use crate::private::{BASELINE, BODY_MISSING, IMPORTED, Keys as _, MASK_KEY, PENDING_PROJECTION, STALE_READ};
 use crate::projection::Maps;
 use crate::{cluster_identity, codes, identity, refresh, write_only};
 
@@ -96,6 +96,10 @@ impl Refresh {
         if self.private.flag(IMPORTED) && annotations::id_of(&live) == self.state.text("id") {
             self.private.set_flag(IMPORTED, false);
         }
+        // A state of version 0.1 keeps its masks until the next apply, and has a baseline to compare them with.
+        if secret::is_secret(&live) && !self.private.has(MASK_KEY) && !self.private.has(BASELINE) {
+            self.private.renew_mask_key();
+        }
         // The projection in the state is from the last apply and is about to be replaced.
         if !self.private.has(BASELINE)
             && let Some(baseline) = former_baseline(&self.state, &self.private)
@@ -109,7 +113,8 @@ impl Refresh {
         let (manager, ignored) = (manager(), attributes::ignored(&self.state));
         match Observed::new(live).and_then(|live| write_only::hidden(live, marks.as_ref())) {
             Ok(live) => {
-                let mut maps = Maps::of(&live, &Desired::new(&manager, &body.value).ignoring(&ignored));
+                let desired = Desired::new(&manager, &body.value).ignoring(&ignored);
+                let mut maps = Maps::of(&live, &desired, &self.private.mask_key());
                 if let Some(marks) = &marks {
                     write_only::show(&mut maps.values, marks, &live, &body.value, &manager);
                 }

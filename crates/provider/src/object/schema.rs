@@ -8,7 +8,7 @@ use tfplugin::types::Type;
 use tfplugin::value::Value;
 
 use super::write_only;
-use crate::{body, codes, connection, wait_attribute};
+use crate::{body, codes, conflict_policy, connection, wait_attribute};
 
 /// The first schema version with `managed_fields` as a map.
 const VERSION: i64 = 2;
@@ -61,6 +61,7 @@ pub(super) fn schema() -> Schema {
         .attribute(Attribute::computed("status", Type::Dynamic).description(
             "The value of `wait_for.field`, at its path below `status`. Null for other waits.",
         ))
+        .attribute(conflict_policy::attribute("Defaults to the provider's."))
         .attribute(
             Attribute::computed("managed_state_projection", Type::map(Type::String))
                 .description("The values of the fields this resource holds. Values of Secrets are masked."),

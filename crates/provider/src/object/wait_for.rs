@@ -12,8 +12,8 @@ use tfplugin::private::Private;
 use tfplugin::value::{Object, Value};
 
 use super::attributes;
-use crate::dynamic::dynamic;
-use crate::private::{Keys as _, WAIT_OWED};
+use crate::dynamic::dynamic_like;
+use crate::private::{Keys as _, STALE_READ, WAIT_OWED};
 use crate::{codes, stop, wait_attribute};
 
 /// The planned `status`; `changes` means that the object is created or changed.
@@ -29,7 +29,10 @@ pub(super) fn planned_status(
     let wait = attributes::wait(planned);
     let before = prior.and_then(attributes::wait);
     let another = wait.as_ref().map(|wait| &wait.mode) != before.as_ref().map(|wait| &wait.mode);
-    let owed = wait.is_some() && private.flag(WAIT_OWED);
+    // After a refresh that could not read, a tracked value may be out of date.
+    let is_stale =
+        private.flag(STALE_READ) && matches!(&wait, Some(wait) if matches!(wait.mode, Mode::Field(_)));
+    let owed = is_stale || (wait.is_some() && private.flag(WAIT_OWED));
     wait_attribute::planned(wait.as_ref(), prior.map(|prior| prior.get("status")), changes || another, owed)
 }
 
@@ -78,7 +81,7 @@ pub(super) fn refresh(state: &mut Object, private: &mut Private, live: &Json) {
     let Some(wait) = attributes::wait(state) else { return };
     let kept = Kept::refreshed(&wait, live, private.flag(WAIT_OWED));
     private.set_flag(WAIT_OWED, kept.owed);
-    state.set("status", dynamic(kept.value.as_ref()));
+    state.set("status", dynamic_like(Some(state.get("status")), kept.value.as_ref()));
 }
 
 #[cfg(test)]
@@ -110,6 +113,11 @@ mod tests {
         check(Some(object(field, value())), None, false, false, Value::Null);
         check(Some(object(field, value())), field, false, true, Value::unknown());
         check(Some(object(None, Value::Null)), None, false, true, Value::Null);
+        // The last refresh could not read.
+        let mut stale = Private::default();
+        stale.set_flag(STALE_READ, true);
+        let prior = object(field, value());
+        assert_eq!(planned_status(Some(&prior), &prior, &stale, false), Value::unknown());
     }
 
     #[test]

@@ -140,6 +140,8 @@ impl PatchApply {
                 let what = (&content, before.as_ref() == Some(&content));
                 let baseline = response.private.baseline(None);
                 let removed = maps::removals(what, (&live, &answer), baseline.as_ref(), &manager);
+                let (private, planned) = (&mut response.private, state.get(VALUES));
+                projection::renew_masks(private, answer.object(), planned, prior.is_none());
                 let what = (&content, &removed);
                 store(&mut state, &mut response.private, &target, what, &answer, &manager);
             }
@@ -179,19 +181,23 @@ fn store(
     manager: &FieldManager,
 ) {
     let body = content.body(target);
+    let key = private.mask_key();
     let shape = body.as_ref().unwrap_or(answer.object());
-    let mut maps = Maps::of_patch(answer, manager, shape);
+    let mut maps = Maps::of_patch(answer, manager, shape, &key);
     if let Some(marks) = stored(private) {
         show(&mut maps.values, &marks, answer, shape, manager);
     }
     let values = body.as_ref().map_or(Value::Null, |_| projection::attribute(&maps.values));
     let managers = projection::attribute(&maps.managers);
-    set_unknown(state, VALUES, || values.clone());
+    match &body {
+        Some(_) => state.set(VALUES, projection::filled(state.get(VALUES), &maps.values)),
+        None => set_unknown(state, VALUES, || Value::Null),
+    }
     set_unknown(state, MANAGERS, || managers.clone());
     let as_planned = *state.get(VALUES) == values && *state.get(MANAGERS) == managers;
     let written = body.unwrap_or_else(|| maps::held_part(answer, manager));
     let desired = Desired::new(manager, &written).removing(removed);
-    private.adopt_baseline(&Baseline::record(answer, &desired));
+    private.adopt_baseline(&Baseline::record(answer, &desired, &key));
     let fingerprint = maps::fingerprint(content, answer, manager);
     private.set_optional(LAST_ANSWER, as_planned.then_some(&fingerprint));
 }
@@ -268,7 +274,10 @@ pub(super) fn refused(error: &Error, operation: &str) -> Diagnostic {
 fn absent(why: &str) -> Diagnostic {
     Diagnostic::error(codes::PATCH_TARGET_ABSENT, "Target Resource Not Found")
         .detail(format!("{why} A patch changes an object that exists."))
-        .hint("Check the target, or make the patch depend on the resource that creates it.")
+        .hint(
+            "Check the target, or make the patch depend on the resource that creates it. To create an object, use \
+             k8sconnect_object.",
+        )
 }
 
 fn target_changed(prior: &Object) -> Diagnostic {

@@ -20,7 +20,8 @@ pub(super) fn apply(value: &Attribute, _: &Path) -> Diagnostics {
             found.extend(forbidden(&body, "Patch"));
             found.into()
         }
-        Some(Err(problem)) => (*problem).into(),
+        // As in the Go provider, a text that cannot be parsed is rejected by the plan: it may be in a state that is to be
+        // destroyed.
         _ => Diagnostics::new(),
     }
 }

@@ -33,7 +33,10 @@ impl Content {
     fn parse(name: &str, text: &str) -> Result<Self, Box<Diagnostic>> {
         let unreadable = |why: String| {
             Box::new(
-                Diagnostic::error(codes::PATCH_UNREADABLE, "Failed to Parse Patch").detail(why).field(name),
+                Diagnostic::error(codes::PATCH_UNREADABLE, "Failed to Parse Patch")
+                    .detail(why)
+                    .field(name)
+                    .hint(format!("Write the fields to change, for instance {}.", example(name))),
             )
         };
         let json = || {
@@ -51,6 +54,11 @@ impl Content {
                 match document.map(manifest::Document::into_value) {
                     Ok(Value::Object(fields)) => Ok(Self::Apply(fields)),
                     Ok(_) => Err(unreadable("patch is not a mapping of fields.".to_owned())),
+                    Err(problems)
+                        if problems.iter().any(|problem| problem.code == manifest::codes::EMPTY) =>
+                    {
+                        Err(unreadable("patch is empty.".to_owned()))
+                    }
                     Err(problems) => {
                         let first = problems.into_iter().next().expect("what cannot be read has a problem");
                         Err(Box::new(titled(first, "Failed to Parse Patch")))
@@ -122,6 +130,14 @@ impl Content {
             Self::Json(operations) => json!(["json_patch", operations]),
             Self::Merge(fields) => json!(["merge_patch", fields]),
         }
+    }
+}
+
+fn example(name: &str) -> &'static str {
+    match name {
+        "json_patch" => "jsonencode([{ op = \"replace\", path = \"/spec/replicas\", value = 3 }])",
+        "merge_patch" => "jsonencode({ spec = { replicas = 3 } })",
+        _ => "\"spec: {replicas: 3}\"",
     }
 }
 

@@ -46,6 +46,7 @@ mod tests {
 
     use super::*;
     use crate::projection::Maps;
+    use manifest::secret::MaskKey;
 
     fn manager() -> FieldManager {
         FieldManager::new("k8sconnect-patch-0123456789ab")
@@ -73,14 +74,14 @@ mod tests {
     fn fields_inside_lists_are_shown() {
         let written =
             json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "a:1"}]}}}});
-        let shown = Maps::of_patch(&deployment("a:1"), &manager(), &written);
+        let shown = Maps::of_patch(&deployment("a:1"), &manager(), &written, &MaskKey::new(7));
         let prefix = "spec.template.spec.containers[0]";
         let expected = [("image", "a:1"), ("name", "web")]
             .map(|(name, value)| (format!("{prefix}.{name}"), value.to_owned()));
         assert_eq!(shown.values, BTreeMap::from(expected));
         assert!(shown.managers.values().all(|manager| manager == "k8sconnect-patch"));
         assert_eq!(shown.managers.keys().collect::<Vec<_>>(), shown.values.keys().collect::<Vec<_>>());
-        assert_ne!(shown, Maps::of_patch(&deployment("a:2"), &manager(), &written));
+        assert_ne!(shown, Maps::of_patch(&deployment("a:2"), &manager(), &written, &MaskKey::new(7)));
     }
 
     #[test]
@@ -92,8 +93,9 @@ mod tests {
                  "fieldsV1": {"f:data": {"f:k": {}}}},
             ]},
         });
-        let shown = Maps::of_patch(&Observed::new(secret.clone()).unwrap(), &manager(), &secret);
-        assert!(shown.values["data.k"].starts_with("(sensitive sha256:"), "{shown:?}");
+        let shown =
+            Maps::of_patch(&Observed::new(secret.clone()).unwrap(), &manager(), &secret, &MaskKey::new(7));
+        assert!(shown.values["data.k"].starts_with("(sensitive hmac:"), "{shown:?}");
     }
 
     #[test]

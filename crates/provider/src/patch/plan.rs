@@ -1,11 +1,10 @@
 //! Plans a patch: previews it by a dry run and compares the result with the last apply.
 
-use std::fmt::Write as _;
-
 use cluster::{ConnectError, Write};
 use diag::Diagnostic;
 use manifest::ObjectRef;
-use ownership::{Analysis, Desired, FieldManager, FieldTransition, Observed, Prior, Verbosity};
+use manifest::secret::MaskKey;
+use ownership::{Desired, FieldManager, Observed, Prior, Reporting};
 use plan::{Intervention, LastAnswer, Preview, Question};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -23,14 +22,11 @@ use crate::planned_change::{Decision, PlannedChange};
 use crate::private::{Keys as _, LAST_ANSWER};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 use crate::write_only::{Configured, WriteOnly};
-use crate::{codes, dependency};
+use crate::{autoscaler, dependency};
 
 /// The hint for fields that another manager sets as well.
 const RESOLVE_CONFLICT: &str =
     "Remove the fields from the patch, or stop the other manager from setting them.";
-
-/// The most fields that a message lists.
-const MAX_FIELDS: usize = 5;
 
 pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<Decision, Diagnostics> {
     let planned = &change.planned;
@@ -47,7 +43,14 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
     let marks = secret.as_ref().map(|secret| &secret.marks);
     let content = write_only::content(planned, marks).filter(|_| ATTRIBUTES.into_iter().all(is_known));
     let Some(content) = content else { return Ok(unknown(Diagnostics::new())) };
-    let content = content?;
+    let content = match content {
+        Ok(content) => content,
+        // It is in the state already, and an error would block a destroy.
+        Err(_) if change.prior.as_ref().is_some_and(|prior| is_same_text(prior, planned)) => {
+            return Ok(Decision::new(unchanged(change), Diagnostics::new()));
+        }
+        Err(problem) => return Err((*problem).into()),
+    };
     let unusable = |error: &ConnectError| context::unusable(error, NO_CLIENT);
     let Some(cluster) = context.planned_cluster(planned.get("cluster"), unusable)? else {
         return Ok(unknown(Diagnostics::new()));
@@ -124,10 +127,21 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
         write_only: secret.as_ref().map(|secret| (&secret.marks, due)),
     };
     let preview = result.preview(change, before.as_ref());
-    diagnostics.add(result.warnings(&preview, context.verbosity()));
+    let planned = result.decide(change, &preview);
+    let autoscaler = autoscaler::of(session, &target, Some(live), result.object).await;
+    let (is_unapplied, fights) = (change.is_prior(&planned), change.fights());
+    let reporting = context.reporting(&planned);
+    let (fights, autoscaler) = (Some(&fights), autoscaler.as_deref());
+    let reporting = Reporting { is_unapplied, fights, autoscaler, ..reporting };
+    diagnostics.add(result.warnings(&preview, reporting));
     let overlap = overlap::warning(&target, live, result.object, &manager);
     diagnostics.add(overlap.into_iter().collect::<Diagnostics>());
-    Ok(Decision::new(result.decide(change, &preview), diagnostics))
+    let private = Some(change.private_after(preview.analysis()));
+    Ok(Decision { private, ..Decision::new(planned, diagnostics) })
+}
+
+fn is_same_text(prior: &Object, planned: &Object) -> bool {
+    ATTRIBUTES.into_iter().all(|name| prior.get(name) == planned.get(name))
 }
 
 /// The target does not change: a patch that only reads differently is not a change.
@@ -156,10 +170,10 @@ struct DryRunResult<'a> {
 
 impl DryRunResult<'_> {
     fn decide(&self, change: &PlannedChange, preview: &Preview) -> Object {
-        let body = self.content.body(self.target);
+        let (body, key) = (self.content.body(self.target), change.private.mask_key());
         let maps = |object: &Observed| {
             let written = body.as_ref().unwrap_or(object.object());
-            let mut maps = Maps::of_patch(object, self.manager, written);
+            let mut maps = Maps::of_patch(object, self.manager, written, &key);
             if let Some((marks, _)) = self.write_only {
                 crate::write_only::show(&mut maps.values, marks, object, written, self.manager);
             }
@@ -171,8 +185,12 @@ impl DryRunResult<'_> {
             return unchanged(change);
         }
         let (values, managers) = match body {
-            Some(_) if sends_values => (projection::attribute(&planned.values), Value::unknown()),
-            Some(_) => (projection::attribute(&planned.values), projection::attribute(&planned.managers)),
+            Some(_) => {
+                let renews_masks = change.is_create() || key == MaskKey::FORMER;
+                let managers =
+                    if sends_values { Value::unknown() } else { projection::attribute(&planned.managers) };
+                (planned.planned_values(renews_masks), managers)
+            }
             // An unknown makes Terraform apply the patch, even if only the target has changed.
             None => (Value::Null, Value::unknown()),
         };
@@ -200,47 +218,14 @@ impl DryRunResult<'_> {
         let what = (self.content, self.same);
         let removed = maps::removals(what, (self.live, self.object), baseline.as_ref(), self.manager);
         let desired = Desired::new(self.manager, &written).removing(&removed);
-        Preview::new(&desired, prior, Some(self.live), self.object)
+        Preview::new(&desired, prior, Some(self.live), self.object, &change.private.mask_key())
     }
 
-    fn warnings(&self, preview: &Preview, verbosity: Verbosity) -> Diagnostics {
+    fn warnings(&self, preview: &Preview, reporting: Reporting<'_>) -> Vec<Diagnostic> {
+        let reporting = Reporting { is_unchanged_patch: self.same, ..reporting };
         // Unlike an object, a patch has no fields to ignore: it does not touch fields it does not name.
-        let warnings = preview.warnings(&self.target.to_string(), verbosity, Some(RESOLVE_CONFLICT));
-        let mut diagnostics = Diagnostics::from(warnings);
-        let analysis = preview.analysis();
-        let drifted: Vec<&FieldTransition> =
-            analysis.fields.iter().filter(|field| field.change.is_some()).collect();
-        if self.same && !drifted.is_empty() && verbosity != Verbosity::None {
-            diagnostics.add(drift(self.target, analysis, &drifted));
-        }
-        diagnostics
+        preview.warnings(&self.target.to_string(), &reporting, Some(RESOLVE_CONFLICT))
     }
-}
-
-/// The warning that another manager changed fields of the patch. It names fields and managers, not values.
-fn drift(target: &ObjectRef, analysis: &Analysis, drifted: &[&FieldTransition]) -> Diagnostic {
-    let mut detail = format!(
-        "These fields of {target} no longer have the values that this patch set; the apply will set them again:\n"
-    );
-    for field in drifted.iter().take(MAX_FIELDS) {
-        let owners: Vec<&str> = field.others.iter().map(FieldManager::as_str).collect();
-        let owner = if owners.is_empty() { "unknown".to_owned() } else { owners.join(", ") };
-        let _infallible = write!(detail, "\n  {} (now held by: {owner})", analysis.print(field));
-    }
-    if drifted.len() > MAX_FIELDS {
-        let _infallible = write!(detail, "\n  … and {} more", drifted.len() - MAX_FIELDS);
-    }
-    let namespace =
-        target.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
-    let look = format!(
-        "kubectl get {} {}{namespace} -o yaml --show-managed-fields",
-        target.kind().to_lowercase(),
-        target.name
-    );
-    Diagnostic::warning(codes::PATCH_FIGHT, "Field Ownership Conflict - Controllers Fighting")
-        .detail(format!("{detail}\n\nIf the other manager is a controller, both will keep setting them. To see which manager holds which field:\n\n  {look}"))
-        .object(target.to_string())
-        .hint(RESOLVE_CONFLICT)
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Refreshes a patch without writing: the plan shows what has drifted.
 
+use manifest::secret;
 use ownership::{FieldManager, Observed};
 use tfplugin::provider::{ReadRequest, ReadResponse};
 use tfplugin::value::Value;
 
 use super::{NO_CLIENT, manager, observed, reference, write_only};
 use crate::context::Context;
+use crate::private::{BASELINE, Keys as _, MASK_KEY};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 use crate::{cluster_identity, refresh};
 
@@ -43,8 +45,12 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
         let content = write_only::content(state, marks.as_ref()).and_then(Result::ok);
         let body = content.as_ref().and_then(|content| content.body(&target));
         let live = write_only::hidden(&live, marks.as_ref()).unwrap_or(live);
+        let private = &mut response.private;
+        if secret::is_secret(live.object()) && !private.has(MASK_KEY) && !private.has(BASELINE) {
+            private.renew_mask_key();
+        }
         let written = body.as_ref().unwrap_or(live.object());
-        let mut maps = Maps::of_patch(&live, &manager, written);
+        let mut maps = Maps::of_patch(&live, &manager, written, &private.mask_key());
         if let Some(marks) = &marks {
             crate::write_only::show(&mut maps.values, marks, &live, written, &manager);
         }

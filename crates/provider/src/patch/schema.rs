@@ -10,7 +10,7 @@ use tfplugin::value::Object;
 use super::check;
 use super::content::ATTRIBUTES;
 use super::write_only;
-use crate::{codes, connection, reference};
+use crate::{codes, conflict_policy, connection, reference};
 
 /// The first schema version with `managed_fields` as a map.
 pub(super) const VERSION: i64 = 2;
@@ -48,6 +48,7 @@ pub(super) fn schema() -> Schema {
                 .validate(check::merge),
         )
         .attribute(connection::resource_attribute())
+        .attribute(conflict_policy::attribute("Defaults to the provider's."))
         .attribute(
             Attribute::computed("managed_state_projection", Type::map(Type::String))
                 .description("The values of the fields that `patch` holds. Values of Secrets are masked. Null for `json_patch` and `merge_patch`."),

@@ -42,7 +42,10 @@ fn finding(target: &ObjectRef, live: &Observed, ours: bool) -> Option<Diagnostic
         let detail = format!(
             "{target} is managed by a k8sconnect_object in this state, and both would set its fields."
         );
-        return Some(error.detail(detail).hint("Change the yaml_body of that k8sconnect_object instead."));
+        return Some(error.detail(detail).hint(
+            "Change the yaml_body of that k8sconnect_object instead. To leave fields of it to other managers, list them in its \
+             ignore_fields.",
+        ));
     }
     let detail = format!(
         "{target} is managed by a k8sconnect_object, presumably of another state. Its fields that this patch takes will show \

@@ -11,7 +11,7 @@ fn manager() -> FieldManager {
 fn maps(object: &Value, written: &Value, ignore: &[&str]) -> Maps {
     let ignored = IgnoreFields::parse(ignore).unwrap();
     let observed = Observed::new(object.clone()).unwrap();
-    Maps::of(&observed, &Desired::new(&manager(), written).ignoring(&ignored))
+    Maps::of(&observed, &Desired::new(&manager(), written).ignoring(&ignored), &MaskKey::FORMER)
 }
 
 fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
@@ -132,6 +132,17 @@ fn values_of_a_secret_are_masked() {
     let maps = maps(&live, &written, &[]);
     assert_eq!(maps.values["data.password"], "(sensitive sha256:6afc38ad)");
     assert_eq!(maps.managers["data.password"], "k8sconnect");
+    // The key of new masks is made at apply, and everything else is as planned.
+    assert_eq!(maps.planned_values(false), attribute(&maps.values));
+    let mut planned = maps.planned_values(true);
+    let open = planned.as_object().unwrap();
+    assert!(open.get("data.password").is_unknown() && open.get("metadata.name").as_str() == Some("db"));
+    let found = BTreeMap::from([("data.password", "(sensitive hmac:1)"), ("metadata.name", "other")]);
+    planned =
+        filled(&planned, &found.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect());
+    let filled = planned.as_object().unwrap();
+    assert_eq!(filled.get("data.password").as_str(), Some("(sensitive hmac:1)"));
+    assert_eq!(filled.get("metadata.name").as_str(), Some("db"));
 }
 
 #[test]
@@ -158,7 +169,7 @@ fn fields_to_be_released_are_no_longer_shown_as_ours() {
     let (manager, live) = (manager(), Observed::new(live).unwrap());
     let desired = Desired::new(&manager, &written).ignoring(&ignored);
     let released = FieldSet::from_iter([FieldPath::of_fields(["data", "k"])]);
-    let maps = Maps::after_release(&live, &desired, &released);
+    let maps = Maps::after_release(&live, &desired, &released, &MaskKey::FORMER);
     assert!(!maps.managers.contains_key("data.k") && !maps.values.contains_key("data.k"));
     assert_eq!(maps.managers["data.l"], "k8sconnect");
 }

@@ -15,8 +15,9 @@ use tokio::time::Instant;
 
 use super::wait_for;
 use crate::context::Context;
-use crate::dynamic::dynamic;
+use crate::dynamic::dynamic_like;
 use crate::object::new_id;
+use crate::private::{Keys as _, STALE_READ};
 use crate::reference::Reference;
 use crate::report::titled;
 use crate::{cluster_identity, codes, refresh, stop, wait_attribute};
@@ -28,7 +29,7 @@ const NO_KIND: &str = "Failed to Discover GVR";
 /// Waits as `planned` says, and returns the new state.
 pub(super) async fn run(
     context: &Context,
-    mut planned: Object,
+    (prior, mut planned): (Option<&Object>, Object),
     private: &mut Private,
     stop: &CancellationToken,
 ) -> Result<Object, Box<Diagnostic>> {
@@ -49,10 +50,12 @@ pub(super) async fn run(
         .await
         .unwrap_or_else(|| Err(Box::new(interrupted())))?;
     cluster_identity::store(private, &cluster).await;
+    private.set_flag(STALE_READ, false);
     if planned.get("id").is_unknown() {
         planned.set("id", new_id());
     }
-    Ok(planned.with("result", dynamic(value.as_ref())))
+    let before = prior.map(|prior| prior.get("result"));
+    Ok(planned.with("result", dynamic_like(before, value.as_ref())))
 }
 
 /// The object in the cluster, and what is left of `timeout`, which also covers waiting for the kind to exist.
@@ -103,7 +106,13 @@ pub(super) async fn refresh(context: &Context, request: ReadRequest) -> ReadResp
         // A new object of this name has to be waited for again.
         Ok((_, None)) => return ReadResponse::default(),
         Err(error) if error.is_kind_absent() => return ReadResponse::default(),
-        Err(error) => return refresh::unchanged(request, unread(&error)),
+        Err(error) => {
+            let diagnostic = unread(&error);
+            let is_stale = !diagnostic.is_error();
+            let mut response = refresh::unchanged(request, diagnostic);
+            response.private.set_flag(STALE_READ, is_stale);
+            return response;
+        }
     };
     // An object of this name in another cluster says nothing about this one.
     if cluster_identity::differs(&request.private, &cluster).await {
@@ -113,8 +122,9 @@ pub(super) async fn refresh(context: &Context, request: ReadRequest) -> ReadResp
     if let Some(state) = &mut response.state
         && let Some(wait) = wait_for(state)
     {
-        state.set("result", dynamic(wait.tracked(&live).as_ref()));
+        state.set("result", dynamic_like(Some(state.get("result")), wait.tracked(&live).as_ref()));
     }
+    response.private.set_flag(STALE_READ, false);
     response
 }
 

@@ -117,3 +117,39 @@ async fn an_unusable_or_different_connection_removes_nothing_from_the_state() {
     assert_eq!(change["replace_paths"], json!([["cluster"]]), "{change}");
     assert!(case.namespace.get(&wanted).await.is_some());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_inline_kubeconfig_is_used_with_its_current_context() {
+    let case = Case::new("current", Client::any()).await;
+    let text = std::fs::read_to_string(Sandbox::shared().kubeconfig()).unwrap();
+    let view = Sandbox::shared().kubectl(&["config", "view", "--raw", "-o", "json"]).stdout;
+    let mut kubeconfig: Value =
+        serde_json::from_slice(&view).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let mut other = kubeconfig["contexts"][0].clone();
+    other["name"] = json!("other");
+    kubeconfig["contexts"].as_array_mut().unwrap().push(other);
+    case.workspace.write("kubeconfig.json", &kubeconfig.to_string());
+    case.provider("");
+    let own = |more: &str| format!("cluster = {{ kubeconfig = file(\"kubeconfig.json\"){more} }}");
+    case.object("a", BODY, &own(""));
+    case.workspace.apply(&[]).expect_success();
+
+    // `exec` beside a kubeconfig replaces its user, and the message says so.
+    let exec = "exec = { api_version = \"client.authentication.k8s.io/v1\", command = \"true\" }";
+    case.object("a", BODY, &own(&format!(", {exec}")));
+    let failed = case.workspace.plan(&["-refresh=false"]).expect_failure().text();
+    let text = failed.replace("│", " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("`exec` overrides the user of the kubeconfig"), "{failed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_problem_of_a_kubeconfig_is_reported_once() {
+    let case = Case::new("once", Client::any()).await;
+    case.provider("cluster = { config_paths = [\"/nowhere/kubeconfig\"] }");
+    for name in ["a", "b", "c"] {
+        case.object(name, &BODY.replace("name: a", &format!("name: {name}")), "");
+    }
+    let failed = case.workspace.plan(&[]).expect_failure().text();
+    assert_eq!(failed.matches("Error: ").count(), 1, "{failed}");
+    assert!(failed.contains("/nowhere/kubeconfig"), "{failed}");
+}

@@ -2,10 +2,12 @@
 
 mod adopting;
 mod case;
+mod conflicts;
 mod connecting;
 mod deleting;
 mod dependencies;
 mod lifecycle;
+mod masks;
 mod ownership;
 mod random;
 mod refusing;

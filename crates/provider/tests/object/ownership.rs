@@ -82,7 +82,7 @@ async fn values_of_secrets_are_never_shown() {
     let projection =
         case.workspace.attributes("k8sconnect_object.secret")["managed_state_projection"].clone();
     let mask = projection["data.password"].as_str().unwrap();
-    assert!(mask.starts_with("(sensitive sha256:"), "{mask}");
+    assert!(mask.starts_with("(sensitive hmac:"), "{mask}");
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 
     // A change of the live value is detected, although it was written as stringData.

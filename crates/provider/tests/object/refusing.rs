@@ -172,3 +172,29 @@ async fn texts_that_users_match_are_not_broken_by_line_ends() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_value_a_missing_field_and_a_bad_quantity_are_called_that() {
+    let case = Case::new("advice", Client::any()).await;
+    let check = |body: &str, expected: &[&str]| {
+        case.object("a", body, "");
+        let refused = case.workspace.plan(&[]).expect_failure().text();
+        let text = refused.replace("│", " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(expected.iter().all(|words| text.contains(words)), "{refused}");
+        assert!(!text.contains("Check the spelling"), "{refused}");
+    };
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: NS}\nspec: ";
+    check(
+        &format!("{service}{{type: Balancer, ports: [{{port: 80}}]}}"),
+        &["Set spec.type to one of its allowed values: ", "\"LoadBalancer\""],
+    );
+    check(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: NS}\nspec: {containers: [{name: a}]}",
+        &["Set spec.containers[0].image, which is required."],
+    );
+    check(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: NS}\nspec: {containers: [{name: a, image: a, resources: \
+         {limits: {memory: 128 MB}}}]}",
+        &["Field: spec.containers[name=a].resources.limits.memory", "\"128 MB\" is not a quantity"],
+    );
+}

@@ -124,6 +124,31 @@ async fn an_interrupted_create_is_recorded_or_reported_by_the_next_apply() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_comes_between_the_check_and_the_create_is_not_overwritten() {
+    let annotations = json!({"k8sconnect.terraform.io/terraform-id": "ffffffffffff"});
+    let theirs = |annotations: &Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "annotations": annotations}, "data": {"k": "theirs"}});
+    for (manager, annotations, title) in [
+        ("argocd", json!({}), "Error: Resource Already Exists"),
+        // The same manager in another state: the API server sees no conflict.
+        ("k8sconnect", annotations, "Error: Resource Already Managed"),
+    ] {
+        let here = Disturbed::new("race", Client::any()).await;
+        let case = &here.case;
+        case.object("a", BODY, "");
+        case.workspace.plan(&["-out=kept"]).expect_success();
+        here.proxy.inject(Fault::Hold, |method, uri| method == "PATCH" && uri.contains("dryRun"));
+        let running = case.workspace.start(&["apply", "-no-color", "kept"]);
+        here.proxy.triggered().await;
+        let before = case.namespace.apply_as(manager, &theirs(&annotations)).await;
+        here.proxy.recover();
+        let refused = running.wait().expect_failure().text();
+        assert!(refused.contains(title), "{refused}");
+        let after = here.live("a").await.unwrap();
+        assert_eq!(after["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"], "{after}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn interrupted_updates_and_deletes_are_finished_by_the_next_apply() {
     for (client, disturbance) in with_all_clients([
         Disturbance::Interrupt,

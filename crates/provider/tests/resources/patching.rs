@@ -340,3 +340,69 @@ async fn a_write_only_patch_is_in_the_target_and_not_in_the_state() {
         assert!(!text.contains("hunter"), "{text}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_patch_is_refused_by_a_plan_and_blocks_no_destroy() {
+    for client in Client::all() {
+        let case = case("patch_empty", client).await;
+        patch(&case, "patch = \"\"");
+        case.workspace.validate().expect_success();
+        let refused = case.workspace.plan(&[]).expect_failure().text();
+        assert!(refused.contains("Failed to Parse Patch") && refused.contains("patch is empty"), "{refused}");
+        assert!(!refused.contains("apiVersion"), "{refused}");
+
+        // A version that accepted it has stored it.
+        patch(&case, "patch = \"data: {level: debug}\"");
+        case.workspace.apply(&[]).expect_success();
+        case.edit_state("k8sconnect_patch", |instance| instance["attributes"]["patch"] = json!(""));
+        case.workspace.plan(&[]).expect_success();
+        patch(&case, "patch = \"\"");
+        case.workspace.destroy().expect_success();
+        assert_eq!(patch_managers(&case).await, Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drift_of_a_patch_is_reported_once_and_in_one_line_if_that_is_asked_for() {
+    let case = case("patch_once", Client::any()).await;
+    patch(&case, "patch = \"data: {level: debug}\"");
+    case.workspace.apply(&[]).expect_success();
+    case.namespace.merge_as("kubectl-edit", &settings(), &json!({"data": {"level": "theirs"}})).await;
+    let shown = case.workspace.plan(&[]).expect_success().text();
+    assert_eq!(shown.matches("Warning: ").count(), 1, "{shown}");
+    assert!(shown.contains("Field Ownership Conflict - Controllers Fighting"), "{shown}");
+    assert!(shown.contains("data.level: \"theirs\" → \"debug\" (modified by: kubectl-edit)"), "{shown}");
+
+    let unrefreshed = case.workspace.plan(&["-detailed-exitcode", "-refresh=false"]).expect_success().text();
+    assert!(!unrefreshed.contains("will set them again"), "{unrefreshed}");
+    assert!(unrefreshed.contains("This plan leaves them as they are"), "{unrefreshed}");
+
+    let reach = Case::reach();
+    case.provider(&format!("managed_fields_verbosity = \"minimal\"\n  cluster = {{ {reach} }}"));
+    let minimal = case.workspace.plan(&[]).expect_success().text();
+    assert!(minimal.contains("1 field set again") && !minimal.contains("theirs\" →"), "{minimal}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_target_and_our_own_object_are_rejected_with_the_resource_to_use() {
+    let case = Case::new("patch_hints", Client::any()).await;
+    patch(&case, "patch = \"data: {level: debug}\"");
+    let missing = case.workspace.apply(&[]).expect_failure().text();
+    let text = missing.replace("│", " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("Target Resource Not Found") && text.contains("use k8sconnect_object"),
+        "{missing}"
+    );
+    let body =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: NS}\ndata: {level: info}";
+    case.object("settings", body, "");
+    case.workspace
+        .run(&["apply", "-no-color", "-auto-approve", "-target=k8sconnect_object.settings"])
+        .expect_success();
+    let own = case.workspace.plan(&[]).expect_failure().text();
+    let text = own.replace("│", " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("Cannot Patch Own Resource") && text.contains("list them in its ignore_fields"),
+        "{own}"
+    );
+}

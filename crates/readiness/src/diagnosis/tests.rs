@@ -164,6 +164,7 @@ fn a_condition_that_never_appeared() {
     Job did not reach condition "Complete"=True within 30s
 
     Current status:
+      Pods: 1 active, 0 succeeded, 0 failed
       Conditions:
         Suspended=False (JobResumed)
       Pod issues:
@@ -353,6 +354,7 @@ fn a_wait_that_is_given_up_early() {
     Waiting for the rest of the timeout of 30s would not help.
 
     Current status:
+      Pods: 0 active, 0 succeeded, 1 failed
       Conditions:
         Failed=True (BackoffLimitExceeded): Job has reached the specified backoff limit
       Pod issues:

@@ -37,12 +37,25 @@ impl Listener {
     /// Listens on a Unix socket in a new folder. Needs a runtime.
     #[cfg(unix)]
     pub(super) fn bind(folder: Option<&Path>, _ports: &RangeInclusive<u16>) -> io::Result<Self> {
-        use std::os::unix::fs::PermissionsExt;
         let parent = folder.map_or_else(std::env::temp_dir, Path::to_owned);
+        match Self::bind_in(&parent) {
+            // The path of a socket has at most about 100 bytes, and a runner's temporary folder may be longer.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Self::bind_in(Path::new("/tmp")),
+            bound => bound,
+        }
+    }
+
+    #[cfg(unix)]
+    fn bind_in(parent: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::PermissionsExt;
+        let named = |path: &Path, error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot listen in {}: {error}", path.display()))
+        };
         let only_us = std::fs::Permissions::from_mode(0o700);
-        let folder = tempfile::Builder::new().prefix("plugin").permissions(only_us).tempdir_in(parent)?;
+        let folder = tempfile::Builder::new().prefix("plugin").permissions(only_us).tempdir_in(parent);
+        let folder = folder.map_err(|error| named(parent, error))?;
         let path = folder.path().join("plugin.sock");
-        let socket = tokio::net::UnixListener::bind(&path)?;
+        let socket = tokio::net::UnixListener::bind(&path).map_err(|error| named(&path, error))?;
         let address = Address { network: "unix", address: path.display().to_string() };
         Ok(Self { address, socket: Socket::Unix(socket), folder: Some(folder) })
     }
@@ -89,6 +102,19 @@ mod tests {
         assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o077, 0);
         drop(listener);
         assert!(!folder.exists());
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_folder_whose_path_is_too_long_is_replaced_by_a_short_one() {
+        let parent = tempfile::tempdir().unwrap();
+        let long = parent.path().join("x".repeat(120));
+        std::fs::create_dir(&long).unwrap();
+        let listener = Listener::bind(Some(&long), &(0..=0)).unwrap();
+        assert!(listener.address.address.starts_with("/tmp/plugin"), "{}", listener.address.address);
+        assert_eq!(std::fs::read_dir(&long).unwrap().count(), 0);
+        let missing = Listener::bind(Some(Path::new("/nowhere")), &(0..=0)).err().unwrap();
+        assert!(missing.to_string().contains("/nowhere"), "{missing}");
     }
 
     #[tokio::test]

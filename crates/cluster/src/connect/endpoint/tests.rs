@@ -105,6 +105,7 @@ fn a_kubeconfig_s_user_may_use_every_authentication_method() {
                 format!("file {} {}", path.display(), fallback.is_some())
             }
             Credentials::Exec(_) => "exec".to_owned(),
+            Credentials::OverridingExec(_) => "exec beside a kubeconfig".to_owned(),
         };
         assert_eq!(found, expected);
         assert_eq!(endpoint.config.default_namespace, "shop");

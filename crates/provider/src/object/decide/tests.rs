@@ -33,7 +33,7 @@ fn target() -> ObjectRef {
 fn lens_maps(object: &Json, text: &str) -> Maps {
     let (manager, body, ignored) = (manager(), Body::parse(text).unwrap(), IgnoreFields::default());
     let observed = Observed::new(object.clone()).unwrap();
-    Maps::of(&observed, &Desired::new(&manager, &body.value).ignoring(&ignored))
+    Maps::of(&observed, &Desired::new(&manager, &body.value).ignoring(&ignored), &MaskKey::FORMER)
 }
 
 /// The state after an apply of `TEXT`.
@@ -57,7 +57,7 @@ fn update(prior: Object, text: &str) -> PlannedChange {
     let mut private = Private::default();
     let body = Body::parse(TEXT).unwrap();
     let (manager, answer) = (manager(), Observed::new(answer(TEXT, &[])).unwrap());
-    let baseline = Baseline::record(&answer, &Desired::new(&manager, &body.value));
+    let baseline = Baseline::record(&answer, &Desired::new(&manager, &body.value), &MaskKey::FORMER);
     private.set_baseline(&baseline, &body.value);
     PlannedChange { prior: Some(prior), planned, private, config: Object::new() }
 }
@@ -71,12 +71,13 @@ fn answered(text: &str, live: Option<Json>, planned: Json) -> Outcome {
         planned: Observed::new(planned).unwrap(),
         released: FieldSet::new(),
         write_only: None,
+        autoscaler: None,
         diagnostics: Diagnostics::new(),
     }))
 }
 
 fn decided(change: &PlannedChange, outcome: Outcome) -> Decision {
-    decide(change, outcome, Verbosity::Full)
+    decide(change, outcome, Reporting::default())
 }
 
 fn titles(decision: &Decision) -> Vec<String> {

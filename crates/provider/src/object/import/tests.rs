@@ -41,7 +41,7 @@ fn a_state_of_an_import_keeps_the_id_of_its_object() {
         "apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "v"},
         "metadata": {"name": "a", "namespace": "shop", "annotations": {"k8sconnect.terraform.io/terraform-id": "0123456789ab"}},
     });
-    let state = state_of(&target, live, Value::Null).unwrap();
+    let state = state_of(&target, live, Value::Null, &MaskKey::FORMER).unwrap();
     assert_eq!(state.text("id"), Some("0123456789ab"));
     assert_eq!(state.get("delete_protection").as_bool(), Some(false));
     let values = crate::projection::texts(state.get("managed_state_projection")).unwrap();

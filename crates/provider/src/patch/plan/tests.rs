@@ -37,7 +37,7 @@ impl Case {
         let prior = attributes.clone().with(VALUES, "the values").with(MANAGERS, "the managers");
         let recorded = object("info", MANAGER);
         let desired = Desired::new(&manager, recorded.object());
-        let baseline = ownership::Baseline::record(&recorded, &desired);
+        let baseline = ownership::Baseline::record(&recorded, &desired, &MaskKey::FORMER);
         let mut private = Private::default();
         private.adopt_baseline(&baseline);
         let change =
@@ -54,9 +54,9 @@ impl Case {
         };
         let before = self.same.then(|| content.clone());
         let preview = answer.preview(&change, before.as_ref());
-        let warnings = answer.warnings(&preview, Verbosity::Full);
+        let warnings = answer.warnings(&preview, Reporting::default());
         let planned = answer.decide(&change, &preview);
-        let titles = warnings.iter().map(|(_, warning)| warning.summary.clone()).collect();
+        let titles = warnings.iter().map(|warning| warning.summary.clone()).collect();
         (planned.get(VALUES).clone(), planned.get(MANAGERS).clone(), titles)
     }
 }
@@ -75,10 +75,7 @@ fn a_patch_that_would_change_nothing_is_kept() {
 
 #[test]
 fn drift_of_any_kind_of_patch_is_planned_and_reported_and_not_written_by_a_read() {
-    let titles = [
-        "Drift Detected - Reverting External Changes (ConfigMap shop/settings)",
-        "Field Ownership Conflict - Controllers Fighting",
-    ];
+    let titles = ["Field Ownership Conflict - Controllers Fighting (ConfigMap shop/settings)"];
     for patch in [APPLY, MERGE, JSON] {
         let case =
             Case { patch, same: true, live: object("debug", "kubectl"), answer: object("info", MANAGER) };
@@ -129,11 +126,11 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
                 write_only: None,
             };
             let preview = answer.preview(&change, same.then_some(&content));
-            let warnings = answer.warnings(&preview, Verbosity::Full);
+            let warnings = answer.warnings(&preview, Reporting::default());
             // A patch has no ignore_fields for a hint to point to.
-            let hints: Vec<_> = warnings.iter().map(|(_, warning)| warning.hint.as_deref()).collect();
+            let hints: Vec<_> = warnings.iter().map(|warning| warning.hint.as_deref()).collect();
             assert!(hints.iter().all(|hint| *hint == Some(RESOLVE_CONFLICT)), "{hints:?}");
-            warnings.iter().map(|(_, warning)| warning.detail.clone()).collect::<Vec<_>>()
+            warnings.iter().map(|warning| warning.detail.clone()).collect::<Vec<_>>()
         };
         let [taking] = &warnings(None, Private::default(), &live)[..] else { panic!("one warning") };
         assert!(taking.contains("data.level: \"info\" → (none) (modified by: kubectl)"), "{taking}");
@@ -143,7 +140,7 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
         let nothing = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
         let desired = Desired::new(&manager, &nothing).removing(&removed);
         let mut private = Private::default();
-        private.adopt_baseline(&ownership::Baseline::record(&answer, &desired));
+        private.adopt_baseline(&ownership::Baseline::record(&answer, &desired, &MaskKey::FORMER));
         assert!(warnings(Some(attributes.clone()), private.clone(), &answer).is_empty());
         let drifted = warnings(Some(attributes.clone()), private, &live);
         assert!(drifted[0].contains("data.level: \"info\" → (none)"), "{drifted:?}");
