@@ -369,8 +369,12 @@ async fn drift_of_a_patch_is_reported_once_and_in_one_line_if_that_is_asked_for(
     case.workspace.apply(&[]).expect_success();
     case.namespace.merge_as("kubectl-edit", &settings(), &json!({"data": {"level": "theirs"}})).await;
     let shown = case.workspace.plan(&[]).expect_success().text();
-    assert_eq!(shown.matches("Warning: ").count(), 1, "{shown}");
-    assert!(shown.contains("Field Ownership Conflict - Controllers Fighting"), "{shown}");
+    assert_eq!(
+        shown.matches("Warning: Field Ownership Conflict - Controllers Fighting").count(),
+        1,
+        "{shown}"
+    );
+    assert!(!shown.contains("Drift Detected"), "{shown}");
     assert!(shown.contains("data.level: \"theirs\" → \"debug\" (modified by: kubectl-edit)"), "{shown}");
 
     let unrefreshed = case.workspace.plan(&["-detailed-exitcode", "-refresh=false"]).expect_success().text();
