@@ -158,6 +158,7 @@ fn object_cases() -> Vec<Case> {
             json!({"yaml_body_wo_version": "1"}),
             &["yaml_body_wo_version: Write-Only Version Without a Value"],
         ),
+        (OBJECT, json!({"conflict_policy": "never"}), &["conflict_policy: Invalid Attribute Value"]),
         (OBJECT, json!({"delete_timeout": "soon"}), &["delete_timeout: Invalid Duration"]),
         (
             OBJECT,
@@ -182,6 +183,7 @@ fn patch_cases() -> Vec<Case> {
     vec![
         // It may be in a state that is to be destroyed, so the plan rejects it.
         (PATCH, json!({"patch": "a: ["}), &[]),
+        (PATCH, json!({"conflict_policy": "never"}), &["conflict_policy: Invalid Attribute Value"]),
         (PATCH, json!({"patch": "status: {}"}), &["patch: Status Field in Patch"]),
         (PATCH, json!({"patch": "metadata: {uid: x}"}), &["patch: Server-Managed Field in Patch"]),
         (
@@ -237,6 +239,7 @@ fn other_cases() -> Vec<Case> {
             json!({"content": "a", "pattern": "b", "kustomize_path": "c"}),
             &[": Invalid Configuration"],
         ),
+        (Block::Provider, json!({"conflict_policy": "never"}), &["conflict_policy: Invalid Attribute Value"]),
         (
             Block::Provider,
             json!({"managed_fields_verbosity": "loud"}),
