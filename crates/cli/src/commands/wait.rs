@@ -13,6 +13,7 @@ use crate::args::wait::{Wait as Args, WaitFor};
 use crate::codes;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::mask_key::MASK_KEY;
 use crate::support::printer::{GOOD, Printer, object_name};
 use crate::support::process::until_interrupted;
 
@@ -52,7 +53,7 @@ fn masked(target: &ObjectRef, mut value: Value) -> Value {
     let had: Vec<bool> = IDENTITY.iter().map(|name| fields.contains_key(*name)).collect();
     fields.insert("apiVersion".to_owned(), "v1".into());
     fields.insert("kind".to_owned(), "Secret".into());
-    let mut masked = secret::masked(&value);
+    let mut masked = secret::masked(&value, &MASK_KEY);
     for (name, _) in IDENTITY.iter().zip(had).filter(|(_, had)| !had) {
         masked.as_object_mut().and_then(|fields| fields.remove(*name));
     }

@@ -13,7 +13,6 @@ use super::events::wait_for;
 use super::processes::Processes;
 use super::{CLAIM, COMPOSITION, DEFINITION, FRONT, examples, untrue};
 use crate::support::exit::Failure;
-use crate::support::mask_key::MASK_KEY;
 
 /// The folder of the manifests, as the printed commands name it.
 const MANIFESTS: &str = "demo";

@@ -235,7 +235,7 @@ fn report(case: &Case) -> ObjectReport {
     let manager = FieldManager::new(US);
     let last = case.last.as_ref().map(|(written, response)| {
         let (written, response) = (kind.body(written), Observed::new(kind.object(response)).unwrap());
-        let baseline = Baseline::record(&response, &Desired::new(&manager, &written));
+        let baseline = Baseline::record(&response, &Desired::new(&manager, &written), &MASK_KEY);
         (written, baseline)
     });
     let prior =
