@@ -89,7 +89,7 @@ async fn the_store_has_what_was_listed_and_watched() {
     let found = store.get(&key("a")).unwrap();
     assert_eq!(found["metadata"]["resourceVersion"], "6");
     assert_eq!(found["metadata"].get("managedFields"), None, "left out on the way in");
-    assert!(Arc::ptr_eq(&store.by_uid("uid-a").unwrap(), &found));
+    assert_eq!(store.by_uid("uid-a").unwrap(), found);
     assert!(store.get(&Key::cluster_scoped("a")).is_none());
     assert!(store.get(&key("b")).is_none());
     assert_eq!(journal.count(MAPS, "resourceVersion=5"), 1, "the watch begins where the list ends");
