@@ -2,6 +2,7 @@
 
 use std::io;
 
+use manifest::secret::MaskKey;
 use ownership::{Analysis, Baseline, Desired, FieldManager, Observed, Prior};
 use serde_json::{Map, Value, json};
 
@@ -41,14 +42,20 @@ impl Case {
         let [planned, live] =
             [planned, live].map(|object| Observed::new(object).expect("we wrote the managedFields"));
         let manager = FieldManager::new(MANAGER);
-        let baseline = Baseline::record(&planned, &Desired::new(&manager, &written));
+        let baseline = Baseline::record(&planned, &Desired::new(&manager, &written), &MaskKey::FORMER);
         Self { written, baseline, live, planned }
     }
 
     fn analyse(&self) -> Analysis {
         let manager = FieldManager::new(MANAGER);
         let prior = Prior::Applied { written: &self.written, baseline: &self.baseline };
-        Analysis::new(&Desired::new(&manager, &self.written), prior, &self.live, &self.planned)
+        Analysis::new(
+            &Desired::new(&manager, &self.written),
+            prior,
+            &self.live,
+            &self.planned,
+            &MaskKey::FORMER,
+        )
     }
 }
 
