@@ -36,5 +36,6 @@ fn embed(path: &Path, out: &Path) -> io::Result<String> {
     for kind in service["kinds"].as_array().into_iter().flatten() {
         let _infallible = write!(kinds, "({:?}, {}), ", text(&kind["name"]), kind["derived"] == true);
     }
-    Ok(format!("    Embedded::new({:?}, &[{kinds}], include_bytes!({target:?})),\n", text(&service["name"])))
+    let (name, target) = (text(&service["name"]), target.display().to_string());
+    Ok(format!("    Embedded::new({name:?}, &[{kinds}], include_bytes!({target:?})),\n"))
 }

@@ -91,7 +91,9 @@ impl Session {
         let Value::Array(mut items) = reply.object["items"].take() else {
             return Ok(Page { items: Vec::new(), next });
         };
-        items.iter_mut().for_each(|item| set_kind(item, gvk));
+        for item in &mut items {
+            set_kind(item, gvk);
+        }
         Ok(Page { items, next })
     }
 

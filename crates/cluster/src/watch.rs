@@ -269,7 +269,7 @@ impl WatchResponse {
             match tokio::time::timeout(SILENCE, self.body.frame()).await {
                 Err(_) | Ok(None) => return Ok(None),
                 Ok(Some(Ok(frame))) => {
-                    self.lines.extend(frame.into_data().ok().as_deref().unwrap_or_default())
+                    self.lines.extend(frame.into_data().ok().as_deref().unwrap_or_default());
                 }
                 Ok(Some(Err(error))) => return Err(ErrorKind::BrokenResponse(Arc::new(error))),
             }

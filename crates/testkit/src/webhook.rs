@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -148,7 +148,7 @@ async fn serve(listener: &TcpListener, acceptor: &TlsAcceptor) {
 }
 
 async fn respond(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
     let review = review(serde_json::from_slice(&body).unwrap_or_default());
     let response = Response::builder().header("content-type", "application/json");
     Ok(response.body(Full::from(review.to_string())).expect("a valid response"))

@@ -42,6 +42,7 @@ impl Lines {
     }
 
     /// The next complete line that is not empty. A line that is too long or unreadable is an error.
+    #[expect(clippy::result_large_err, reason = "the caller returns the same error")]
     pub(crate) fn next(&mut self) -> Result<Option<Line>, ErrorKind> {
         while let Some(end) = self.bytes[self.searched..].iter().position(|byte| *byte == b'\n') {
             let line = self.bytes.split_to(self.searched + end);

@@ -173,9 +173,11 @@ impl Service {
                     return Err(report(format!("there is no model {name}")));
                 }
             }
-            let named = |fields: &Fields, name: &str, what: &str| match fields.contains_key(name) {
-                true => Ok(()),
-                false => Err(report(format!("{what} names the field {name}, which does not exist"))),
+            let named = |fields: &Fields, name: &str, what: &str| {
+                if fields.contains_key(name) {
+                    return Ok(());
+                }
+                Err(report(format!("{what} names the field {name}, which does not exist")))
             };
             let used: BTreeSet<&String> = kind.scope.iter().chain(&kind.exclusive).flatten().collect();
             for name in used {

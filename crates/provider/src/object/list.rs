@@ -60,9 +60,6 @@ async fn list(context: &Context, request: &ListRequest, results: &Results) -> Re
     let config = &request.config;
     let cluster = context.known_cluster(&Value::Null, "Invalid connection")?;
     let gvk = Reference::parse(config, "Invalid Kind")?.gvk().clone();
-    // A listed resource has no private state, so its masks are good for this listing only.
-    let mut unstored = Private::default();
-    unstored.renew_mask_key();
     let mut rest = request.limit;
     for namespace in namespaces(config) {
         let selection = Selection {
@@ -85,7 +82,10 @@ async fn list(context: &Context, request: &ListRequest, results: &Results) -> Re
                 let identity = identity::of(&target);
                 let display_name = target.to_string();
                 let resource = if request.include_resource {
-                    Some(import::state_of(&target, object, Value::Null, &unstored.mask_key())?)
+                    // Nothing is stored, so the masks are of this result alone.
+                    let mut private = Private::default();
+                    private.renew_mask_key();
+                    Some(import::state_of(&target, object, Value::Null, &private.mask_key())?)
                 } else {
                     None
                 };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use diag::Diagnostic;
 use fields::{FieldSet, IgnoreFields};
+use manifest::secret::MaskKey;
 use ownership::{Baseline, Desired, Observed, Reporting};
 use plan::{LastAnswer, Preview, Question};
 use serde_json::Value as Json;
@@ -15,7 +16,7 @@ use super::decide::{DryRunResult, Outcome, decide};
 use super::{dry_run, manager};
 use crate::body::Body;
 use crate::planned_change::PlannedChange;
-use crate::private::Keys as _;
+use crate::private::{Keys as _, MASK_KEY};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 
 /// The last apply: what was written, and the API server's response.
@@ -44,18 +45,23 @@ pub fn question(last_answer: LastAnswer) -> Question {
 
 /// The plan of applying `yaml` to `live`, if the API server responds to the dry run with `response`. Without `live` it is
 /// a create.
-pub fn planned(yaml: &str, last: Option<&LastApply>, live: Option<Json>, response: Json) -> Planned {
+pub fn planned(
+    yaml: &str,
+    last: Option<&LastApply>,
+    live: Option<Json>,
+    response: Json,
+    key: &MaskKey,
+) -> Planned {
     let observed = |object: Json| Observed::new(object).expect("managedFields of the test");
     let (body, manager) = (Body::parse(yaml).expect("a body of the test"), manager());
     let (live, planned) = (live.map(observed), observed(response));
     let mut private = Private::default();
-    private.renew_mask_key();
-    let key = private.mask_key();
-    let before = live.as_ref().map(|live| Maps::of(live, &Desired::new(&manager, &body.value), &key));
+    private.set(MASK_KEY, &key.random().map(|random| format!("{random:032x}")));
+    let before = live.as_ref().map(|live| Maps::of(live, &Desired::new(&manager, &body.value), key));
     if let Some(last) = last {
         let written = Body::parse(&last.yaml).expect("a body of the test").value;
         let desired = Desired::new(&manager, &written);
-        let recorded = Baseline::record(&observed(last.response.clone()), &desired, &key);
+        let recorded = Baseline::record(&observed(last.response.clone()), &desired, key);
         private.set_baseline(&recorded, &written);
     }
     let prior = before.as_ref().map(|before| {

@@ -38,7 +38,6 @@ impl Attribute {
             description_kind: proto::StringKind::Markdown.into(),
             deprecated: self.deprecation.is_some(),
             deprecation_message: self.deprecation.clone().unwrap_or_default(),
-            ..proto::schema::Attribute::default()
         }
     }
 }

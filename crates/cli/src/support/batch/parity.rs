@@ -250,7 +250,13 @@ fn planned(case: &Case) -> parity::Planned {
         response: kind.object(response),
     });
     let live = case.live.as_ref().map(|live| kind.object(live));
-    parity::planned(&kind.body(&case.written).to_string(), last.as_ref(), live, kind.object(&case.response))
+    parity::planned(
+        &kind.body(&case.written).to_string(),
+        last.as_ref(),
+        live,
+        kind.object(&case.response),
+        &MASK_KEY,
+    )
 }
 
 fn check(case: &Case) -> Result<(), TestCaseError> {
