@@ -5,7 +5,7 @@
 
 use cluster::{Error, Session, Write};
 use diag::Diagnostic;
-use fields::{FieldPath, FieldSet, Positions, Schema};
+use fields::{FieldPath, FieldSet, ListKind, PathElement, Positions, Schema, Shape};
 use manifest::ObjectRef;
 use serde_json::{Value as Json, json};
 use tfplugin::diagnostics::Diagnostics;
@@ -56,7 +56,11 @@ async fn without_defaults(
         named["metadata"]["name"] = probed.name.as_str().into();
         match session.create(&probed, &named, Write::by(MANAGER).dry_run()).await {
             Ok(reply) if probe.keep_changed(&reply.object) => {}
-            Ok(_) => return Ok(sent),
+            Ok(_) => {
+                let mut written = sent;
+                without_key_defaults(&mut written, schema.root());
+                return Ok(written);
+            }
             Err(error) if probe.keep_required(&error) => {}
             Err(error) => return Err(Box::new(error.diagnostic("Generate"))),
         }
@@ -81,8 +85,8 @@ impl Probe<'_> {
     fn candidates(&self) -> Vec<FieldPath> {
         let leaves = fields::written(self.body, self.schema).leaves().paths();
         let is_candidate = |path: &FieldPath| {
-            let first = path.elements().first().and_then(fields::PathElement::as_field);
-            !matches!(first, None | Some("apiVersion" | "kind" | "metadata"))
+            let first = path.elements().first().and_then(PathElement::as_field);
+            !matches!(first, None | Some("apiVersion" | "kind" | "metadata")) && !is_key(path)
         };
         leaves.into_iter().filter(is_candidate).collect()
     }
@@ -137,6 +141,36 @@ impl Probe<'_> {
         let any = !named.is_empty();
         named.into_iter().for_each(|path| self.kept.insert(path));
         any
+    }
+}
+
+/// Whether the field is part of the key of its list item. Without keys there would be no items.
+fn is_key(path: &FieldPath) -> bool {
+    match path.elements() {
+        [.., PathElement::Key(key), PathElement::Field(name)] => key.get(name).is_some(),
+        _ => false,
+    }
+}
+
+/// The body without key fields that have their default, such as the protocol of a port.
+fn without_key_defaults(body: &mut Json, shape: Shape<'_>) {
+    match body {
+        Json::Object(fields) => {
+            fields.iter_mut().for_each(|(name, value)| without_key_defaults(value, shape.field(name)));
+        }
+        Json::Array(items) => {
+            let keys = if let ListKind::Keyed(keys) = shape.list_kind() { keys } else { &[] };
+            for item in items {
+                without_key_defaults(item, shape.element());
+                let Some(fields) = item.as_object_mut() else { continue };
+                for key in keys.iter().filter(|key| key.default.is_some()) {
+                    if fields.get(&*key.name) == key.default.as_ref() {
+                        fields.remove(&*key.name);
+                    }
+                }
+            }
+        }
+        _ => {}
     }
 }
 
