@@ -75,7 +75,10 @@ pub struct Address {
 /// One kind, as its file describes it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "a file states properties that do not depend on each other")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a file states properties that do not depend on each other"
+)]
 pub struct Description {
     /// `Queue`.
     pub name: String,

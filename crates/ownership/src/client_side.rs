@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_updates_kubectls_copy_has_applied() {
+    fn a_manager_that_updates_kubectls_copy_is_an_applier() {
         let names = |entries: &[Value]| {
             let found = client_side_appliers(&object(entries));
             found.iter().map(ToString::to_string).collect::<Vec<_>>()

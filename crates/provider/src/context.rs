@@ -106,10 +106,9 @@ impl Context {
     ) -> Result<Option<Arc<Cluster>>, Diagnostics> {
         let error = match self.cluster(own) {
             Ok(Configured::Known(cluster)) => return Ok(Some(cluster)),
-            Ok(Configured::Unknown) => return Ok(None),
             Ok(Configured::Absent) => not_configured(),
             Err(error) if self.is_unreported(own) => unusable(&error),
-            Err(_) => return Ok(None),
+            Ok(Configured::Unknown) | Err(_) => return Ok(None),
         };
         Err(Diagnostics::from(error).or_at(&Path::of("cluster")))
     }

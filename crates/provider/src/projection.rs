@@ -84,9 +84,8 @@ impl Maps {
     /// The values as a plan shows them. The key of new masks is made at apply, because Terraform repeats the plan then
     /// and does not accept other masks; until then masks without a key stand for them.
     pub(crate) fn planned_values(&self, renews_masks: bool) -> Attribute {
-        let value = |text: &str| match renews_masks && secret::is_mask(text) {
-            true => Attribute::unknown(),
-            false => Attribute::from(text),
+        let value = |text: &str| {
+            if renews_masks && secret::is_mask(text) { Attribute::unknown() } else { Attribute::from(text) }
         };
         Attribute::Object(self.values.iter().map(|(path, text)| (path.as_str(), value(text))).collect())
     }
@@ -119,9 +118,11 @@ pub(crate) fn filled(planned: &Attribute, found: &BTreeMap<String, String>) -> A
     let Some(entries) = planned.as_object().filter(|_| !planned.is_wholly_known()) else {
         return if planned.is_unknown() { attribute(found) } else { planned.clone() };
     };
-    let fill = |path: &str, value: &Attribute| match value.is_unknown() {
-        true => found.get(path).map_or(Attribute::Null, |text| Attribute::from(text.as_str())),
-        false => value.clone(),
+    let fill = |path: &str, value: &Attribute| {
+        if !value.is_unknown() {
+            return value.clone();
+        }
+        found.get(path).map_or(Attribute::Null, |text| Attribute::from(text.as_str()))
     };
     Attribute::Object(entries.iter().map(|(path, value)| (path, fill(path, value))).collect())
 }

@@ -18,11 +18,10 @@ use crate::{cluster_identity, codes};
 pub(crate) fn cluster(context: &Context, state: &Object, title: &str) -> Result<Arc<Cluster>, Diagnostics> {
     match context.cluster(state.get("cluster")) {
         Ok(Configured::Known(cluster)) => Ok(cluster),
-        Ok(Configured::Absent | Configured::Unknown) => Err(Diagnostics::new()),
         Err(error) if context.is_unreported(state.get("cluster")) => {
             Err(context::unusable(&error, title).into())
         }
-        Err(_) => Err(Diagnostics::new()),
+        Ok(Configured::Absent | Configured::Unknown) | Err(_) => Err(Diagnostics::new()),
     }
 }
 

@@ -108,7 +108,9 @@ fn options(args: &Operator) -> Result<Options, Failure> {
 
 fn oci_settings(args: &Operator, kinds: &[&'static Service]) -> Result<oraclecloud::Settings, Failure> {
     let mut endpoints = oraclecloud::Endpoints::default();
-    kinds.iter().for_each(|service| endpoints.know(service));
+    for service in kinds {
+        endpoints.know(service);
+    }
     for endpoint in &args.oci_endpoint {
         endpoints.add(endpoint).map_err(|error| {
             Diagnostic::error(codes::OPTION_UNUSABLE, format!("--oci-endpoint {endpoint} cannot be used: {error}"))

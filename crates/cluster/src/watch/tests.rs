@@ -197,7 +197,7 @@ where
 type BoxedAnswer = http::Response<UnsyncBoxBody<bytes::Bytes, Infallible>>;
 
 fn boxed(answer: Sent) -> BoxedAnswer {
-    answer.map(|body| body.boxed_unsync())
+    answer.map(http_body_util::BodyExt::boxed_unsync)
 }
 
 /// A response that begins, and never goes on.

@@ -81,13 +81,12 @@ fn described(kind: Kind, field: &Field, purpose: Use) -> Value {
 
 fn shaped(kind: Kind, shape: &Shape, purpose: Use) -> Value {
     match shape {
-        Shape::Text => json!({"type": "string"}),
         Shape::Integer => json!({"type": "integer", "format": "int64"}),
         Shape::Number => json!({"type": "number", "format": "double"}),
         Shape::Boolean => json!({"type": "boolean"}),
         Shape::Time if purpose == Use::Request => json!({"type": "string", "format": "date-time"}),
         Shape::OneOf(values) if purpose == Use::Request => json!({"type": "string", "enum": values}),
-        Shape::Time | Shape::OneOf(_) => json!({"type": "string"}),
+        Shape::Text | Shape::Time | Shape::OneOf(_) => json!({"type": "string"}),
         Shape::Secret => secret(),
         Shape::Any => json!({"x-kubernetes-preserve-unknown-fields": true}),
         Shape::List(of) => json!({"type": "array", "items": shaped(kind, of, purpose)}),

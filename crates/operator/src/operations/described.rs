@@ -46,11 +46,10 @@ impl Described {
 
     /// The parameters of the first listing that has values for all of them.
     fn listing(&self, value: impl Fn(&str) -> Option<String>) -> Scope {
-        let alternatives = self.kind.scope.iter();
         let given = |names: &Vec<String>| {
             names.iter().map(|name| Some((name.clone(), value(name)?))).collect::<Option<Scope>>()
         };
-        alternatives.filter_map(given).next().unwrap_or_default()
+        self.kind.scope.iter().find_map(given).unwrap_or_default()
     }
 }
 

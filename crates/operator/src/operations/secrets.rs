@@ -19,10 +19,10 @@ const ENTRY: &str = "password";
 
 /// The Secrets that a spec names, by name.
 #[derive(Clone)]
-pub(super) struct Secrets(BTreeMap<String, Version>);
+pub(super) struct Secrets(BTreeMap<String, Stored>);
 
 #[derive(Clone)]
-struct Version {
+struct Stored {
     uid: Value,
     resource_version: Value,
     entries: BTreeMap<String, SecretString>,
@@ -47,7 +47,7 @@ impl Secrets {
             let gvk = "v1/Secret".parse().expect("a valid kind");
             let target = ObjectRef::new(gvk, Namespace::new(namespace), name.clone());
             if let Some(secret) = client.read(&target).await? {
-                secrets.0.insert(name, Version::of(&secret));
+                secrets.0.insert(name, Stored::of(&secret));
             }
         }
         Ok(secrets)
@@ -89,7 +89,7 @@ impl Secrets {
     }
 }
 
-impl Version {
+impl Stored {
     fn of(secret: &Object) -> Self {
         let metadata = |name: &str| secret.get("metadata").map(|it| it[name].clone()).unwrap_or_default();
         let data = secret.get("data").and_then(Value::as_object).into_iter().flatten();
@@ -170,7 +170,7 @@ mod tests {
             "metadata": {"uid": "u1", "resourceVersion": "7"},
             "data": {"password": BASE64_STANDARD.encode("hunter2"), "other": "AA=="},
         });
-        let secrets = Secrets([("login".to_owned(), Version::of(secret.as_object().unwrap()))].into());
+        let secrets = Secrets([("login".to_owned(), Stored::of(secret.as_object().unwrap()))].into());
         let named = |name: &str| json!({"title": "t", "password": {"secret": {"secretName": name}}});
         let marked = secrets.mark(kind, named("login"));
         let version = json!({"secretName": "login", "uid": "u1", "resourceVersion": "7"});
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(secrets.reveal(kind, marked), Ok(json!({"title": "t", "password": "hunter2"})));
         let missing = secrets.reveal(kind, secrets.mark(kind, named("nowhere"))).unwrap_err();
         assert_eq!(missing.message, "spec.password: there is no Secret nowhere");
-        let empty = Secrets([("login".to_owned(), Version::of(&Object::new()))].into());
+        let empty = Secrets([("login".to_owned(), Stored::of(&Object::new()))].into());
         let missing = empty.reveal(kind, named("login")).unwrap_err();
         assert_eq!(missing.message, "spec.password: the Secret login has no entry password");
     }

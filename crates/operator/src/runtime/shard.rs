@@ -60,15 +60,12 @@ impl Shard {
     /// Gives what `owner` is composed of the labels by which it belongs to the same shard.
     pub(crate) fn carry_over(&self, owner: &Object, composed: &mut Object) {
         for key in &self.keys {
-            match json_object::label(owner, key) {
-                Some(value) => {
-                    let labels = json_object::nested_mut(composed, &["metadata", "labels"]);
-                    labels.insert(key.clone(), value.into());
-                }
-                None => {
-                    let labels = composed.get_mut("metadata").and_then(|metadata| metadata.get_mut("labels"));
-                    labels.and_then(Value::as_object_mut).and_then(|labels| labels.remove(key));
-                }
+            if let Some(value) = json_object::label(owner, key) {
+                let labels = json_object::nested_mut(composed, &["metadata", "labels"]);
+                labels.insert(key.clone(), value.into());
+            } else {
+                let labels = composed.get_mut("metadata").and_then(|metadata| metadata.get_mut("labels"));
+                labels.and_then(Value::as_object_mut).and_then(|labels| labels.remove(key));
             }
         }
     }

@@ -110,16 +110,16 @@ fn check_shape(kind: Kind, path: &str, shape: &Shape, value: &Value) -> Result<(
         (Shape::Time, Value::String(text)) if text.parse::<jiff::Timestamp>().is_ok() => return Ok(()),
         (Shape::OneOf(values), Value::String(text)) if values.contains(text) => return Ok(()),
         (Shape::Map(of), Value::Object(entries)) if path == "freeformTags" => {
-            match entries.len() <= MAX_TAGS && entries.values().all(Value::is_string) {
-                true => return Ok(()),
-                false => tags(of).to_owned(),
+            if entries.len() <= MAX_TAGS && entries.values().all(Value::is_string) {
+                return Ok(());
             }
+            tags(of).to_owned()
         }
         (Shape::Map(of), Value::Object(entries)) if path == "definedTags" => {
-            match entries.values().all(Value::is_object) {
-                true => return Ok(()),
-                false => tags(of).to_owned(),
+            if entries.values().all(Value::is_object) {
+                return Ok(());
             }
+            tags(of).to_owned()
         }
         (Shape::Map(of), Value::Object(entries)) => {
             return entries

@@ -53,14 +53,13 @@ async fn exercise(client: &Client, kind: Kind) {
         .collect();
     let spec = Value::Object(spec);
     let resources = client.resources(kind).within(&spec);
-    let created = resources.create(&body.into(), Some("t"), None).await;
+    let created = resources.create(&body.into(), Some(&kind.path()), None).await;
     let created = created.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
-    let id = match created.body {
-        Some(body) => text(&body["id"]),
-        None => {
-            let work = resources.work_request(&created.work_request_id.unwrap()).await.unwrap().body;
-            text(&work["resources"][0]["identifier"])
-        }
+    let id = if let Some(body) = created.body {
+        text(&body["id"])
+    } else {
+        let work = resources.work_request(&created.work_request_id.unwrap()).await.unwrap().body;
+        text(&work["resources"][0]["identifier"])
     };
     let shown = until(&resources, kind, &id, State::Ready).await;
     for (name, _) in kind.status.iter().filter(|(_, field)| field.required) {

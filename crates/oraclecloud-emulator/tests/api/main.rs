@@ -121,14 +121,14 @@ fn failing(message: &str) -> Timeline {
 
 /// Creates a queue; returns its id and its work request.
 async fn create_queue(client: &Client, name: &str) -> (String, String) {
-    let accepted = queue_api(&client).create(&queue_body(name), None, None).await.unwrap();
+    let accepted = queue_api(client).create(&queue_body(name), None, None).await.unwrap();
     let work = accepted.work_request_id.unwrap();
-    let shown = queue_api(&client).work_request(&work).await.unwrap().body;
+    let shown = queue_api(client).work_request(&work).await.unwrap().body;
     (text(&shown["resources"][0]["identifier"]), work)
 }
 
 async fn create_stream(client: &Client, name: &str) -> String {
-    let created = stream_api(&client).create(&stream_body(name), None, None).await.unwrap();
+    let created = stream_api(client).create(&stream_body(name), None, None).await.unwrap();
     text(&created.body.unwrap()["id"])
 }
 

@@ -34,7 +34,7 @@ fn instance(server: &Server) -> Client {
 }
 
 async fn list(client: &Client) -> Result<usize, Error> {
-    Ok(queue_api(&client).list(&within(oraclecloud_emulator::COMPARTMENT)).await?.body.len())
+    Ok(queue_api(client).list(&within(oraclecloud_emulator::COMPARTMENT)).await?.body.len())
 }
 
 /// The class and message of an error, as the operator puts it in a condition.

@@ -9,7 +9,7 @@ use crate::*;
 async fn poll(client: &Client, work: &str, polls: usize) -> Vec<String> {
     let mut seen = Vec::new();
     for _ in 0..polls {
-        let shown = queue_api(&client).work_request(work).await.unwrap();
+        let shown = queue_api(client).work_request(work).await.unwrap();
         let body = &shown.body;
         seen.push(format!(
             "{} {} {} retry-after {:?}",

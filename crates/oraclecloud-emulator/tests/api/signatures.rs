@@ -11,7 +11,7 @@ use crate::*;
 const MINUTE: Duration = Duration::from_secs(60);
 
 async fn list(client: &Client, server: &Server) -> Result<usize, Error> {
-    Ok(queue_api(&client).list(&within(server.compartment())).await?.body.len())
+    Ok(queue_api(client).list(&within(server.compartment())).await?.body.len())
 }
 
 /// Credentials with a key that the server may not know.

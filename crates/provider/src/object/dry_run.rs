@@ -209,7 +209,7 @@ impl DryRun<'_> {
         });
         let hide = |object: Observed| {
             crate::write_only::hidden(object, marks.as_ref())
-                .map_err(|error| projection_failed(&self.target, &error))
+                .map_err(|error| Box::new(projection_failed(&self.target, &error)))
         };
         let (live, planned) = (live.map(hide).transpose()?, hide(planned)?);
         let Self { target, body, diagnostics, .. } = self;

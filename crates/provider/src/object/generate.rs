@@ -109,7 +109,9 @@ impl Probe<'_> {
                 value(answer) != value(self.body)
             })
             .collect();
-        changed.iter().for_each(|path| self.kept.insert(path));
+        for path in &changed {
+            self.kept.insert(path);
+        }
         !changed.is_empty()
     }
 
@@ -139,7 +141,9 @@ impl Probe<'_> {
             named = removed.iter().collect();
         }
         let any = !named.is_empty();
-        named.into_iter().for_each(|path| self.kept.insert(path));
+        for path in named {
+            self.kept.insert(path);
+        }
         any
     }
 }

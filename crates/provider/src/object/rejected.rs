@@ -38,7 +38,7 @@ pub(super) fn explained(
     if !clashes.is_empty() {
         diagnostic.detail.push_str("\n\nThe live object also has:\n");
         for line in clashes {
-            diagnostic.detail.push_str(&format!("\n  {line}"));
+            diagnostic.detail.extend(["\n  ", line.as_str()]);
         }
         return diagnostic.hint(CLASH);
     }
@@ -46,7 +46,8 @@ pub(super) fn explained(
     if error.status().is_some_and(|status| is_quantity(&status.message)) {
         let schema = Schema::of(written);
         for (path, text) in bad_quantities(written, &FieldPath::root(), schema.root()) {
-            diagnostic.detail.push_str(&format!("\n\n  Field: {path}\n  Error: {text:?} is not a quantity"));
+            let problem = format!("\n\n  Field: {path}\n  Error: {text:?} is not a quantity");
+            diagnostic.detail.push_str(&problem);
             diagnostic.field.get_or_insert(path);
         }
     }

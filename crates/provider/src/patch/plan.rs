@@ -1,6 +1,6 @@
 //! Plans a patch: previews it by a dry run and compares the result with the last apply.
 
-use cluster::{ConnectError, Write};
+use cluster::{ConnectError, Session, Write};
 use diag::Diagnostic;
 use manifest::ObjectRef;
 use manifest::secret::MaskKey;
@@ -126,18 +126,30 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
         manager: &manager,
         write_only: secret.as_ref().map(|secret| (&secret.marks, due)),
     };
-    let preview = result.preview(change, before.as_ref());
+    Ok(decide(context, change, session, &result, before.as_ref(), diagnostics).await)
+}
+
+/// Decides from the answer to the dry run.
+async fn decide(
+    context: &Context,
+    change: &PlannedChange,
+    session: &Session,
+    result: &DryRunResult<'_>,
+    before: Option<&Content>,
+    mut diagnostics: Diagnostics,
+) -> Decision {
+    let preview = result.preview(change, before);
     let planned = result.decide(change, &preview);
-    let autoscaler = autoscaler::of(session, &target, Some(live), result.object).await;
+    let autoscaler = autoscaler::of(session, result.target, Some(result.live), result.object).await;
     let (is_unapplied, fights) = (change.is_prior(&planned), change.fights());
     let reporting = context.reporting(&planned);
     let (fights, autoscaler) = (Some(&fights), autoscaler.as_deref());
     let reporting = Reporting { is_unapplied, fights, autoscaler, ..reporting };
     diagnostics.add(result.warnings(&preview, reporting));
-    let overlap = overlap::warning(&target, live, result.object, &manager);
+    let overlap = overlap::warning(result.target, result.live, result.object, result.manager);
     diagnostics.add(overlap.into_iter().collect::<Diagnostics>());
     let private = Some(change.private_after(preview.analysis()));
-    Ok(Decision { private, ..Decision::new(planned, diagnostics) })
+    Decision { private, ..Decision::new(planned, diagnostics) }
 }
 
 fn is_same_text(prior: &Object, planned: &Object) -> bool {

@@ -18,7 +18,7 @@ fn secret_with(password: &str) -> String {
 
 fn mask(case: &Case, field: &str) -> String {
     let projection = case.workspace.attributes(ADDRESS)["managed_state_projection"].clone();
-    projection[field].as_str().unwrap().to_owned()
+    projection[field].as_str().expect("a text").to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,7 +87,8 @@ async fn masks_of_version_0_1_plan_as_no_changes_and_the_next_apply_renews_them(
 
 /// Terraform stores private state as base64 of a JSON object.
 fn without_mask_key(private: &str) -> String {
-    let mut keys: Value = serde_json::from_slice(&BASE64_STANDARD.decode(private).unwrap()).unwrap();
-    keys.as_object_mut().unwrap().remove("mask_key").expect("a Secret has a key");
+    let mut keys: Value =
+        serde_json::from_slice(&BASE64_STANDARD.decode(private).expect("base64")).expect("JSON");
+    keys.as_object_mut().expect("an object").remove("mask_key").expect("a Secret has a key");
     BASE64_STANDARD.encode(keys.to_string())
 }

@@ -19,7 +19,7 @@ fn password(value: &str, version: &str) -> String {
 
 async fn live(case: &Case) -> Value {
     let wanted = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}});
-    case.namespace.get(&wanted).await.unwrap()["data"]["password"].clone()
+    case.namespace.get(&wanted).await.expect("the Secret exists")["data"]["password"].clone()
 }
 
 /// The base64 forms of the passwords in this file.
@@ -29,7 +29,7 @@ const HUNTER3: &str = "aHVudGVyMw==";
 /// No output and no file of the workspace but the configuration has a password.
 #[track_caller]
 fn assert_hidden(case: &Case, runs: &[&Run]) {
-    let state = std::fs::read_to_string(case.workspace.path("terraform.tfstate")).unwrap();
+    let state = std::fs::read_to_string(case.workspace.path("terraform.tfstate")).expect("a state");
     let output: String = runs.iter().map(|run| run.output()).collect();
     for secret in ["hunter", HUNTER2, HUNTER3] {
         assert!(!state.contains(secret), "{state}");

@@ -11,9 +11,9 @@ use crate::case::Case;
 /// The configuration of a chapter, for the namespace of a test.
 fn chapter(name: &str, case: &Case) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src").join(name);
-    let text = std::fs::read_to_string(path).unwrap();
-    let begin = text.find("```terraform\n").unwrap() + "```terraform\n".len();
-    let end = begin + text[begin..].find("```").unwrap();
+    let text = std::fs::read_to_string(path).expect("the chapter exists");
+    let begin = text.find("```terraform\n").expect("a block") + "```terraform\n".len();
+    let end = begin + text[begin..].find("```").expect("the end of the block");
     let quoted = format!("\"{}\"", case.namespace.name());
     let named = format!("namespace: {}", case.namespace.name());
     text[begin..end].replace("\"shop\"", &quoted).replace("namespace: shop", &named)
