@@ -351,6 +351,8 @@ class Service:
             if types := self.operation_types(stem):
                 kind["operationTypes"] = types
         bodiless = [verb for verb in ("create", "update") if not calls[verb].response]
+        if "create" in bodiless and "create" not in kind.get("workRequests", []):
+            raise NotDerivable("a create answers with neither a resource nor a work request")
         if bodiless:
             kind["bodiless"] = bodiless
         states = model.allowed("lifecycle_state") if "lifecycle_state" in model.types else []

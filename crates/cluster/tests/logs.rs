@@ -142,7 +142,7 @@ fn every_wait_for_a_kind_is_logged() {
     let text = log.text();
     let waits: Vec<&str> = text.lines().filter(|line| line.contains("needs=")).collect();
     let [wait] = waits[..] else { panic!("one wait: {text}") };
-    for expected in ["DEBUG", "object=Widget w", "needs=kind example.com/v1", "at_most="] {
+    for expected in ["INFO", "object=Widget w", "needs=kind example.com/v1", "at_most="] {
         assert!(wait.contains(expected), "{expected} in {wait}");
     }
 }

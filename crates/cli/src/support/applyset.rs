@@ -237,7 +237,7 @@ impl ApplySet {
 
     async fn write(&self, session: &Session, contents: &Contents) -> Result<(), Error> {
         let body = applyset::parent_body(&self.parent, contents, env!("CARGO_PKG_VERSION"));
-        // These fields belong to the tool that owns the set, and `check` has made sure that it is this one or that it is adopted.
+        // These fields belong to the tool that owns the set. `find` refuses the set of another tool unless it is adopted.
         session.apply(&self.parent, &body, Write::by(MANAGER).force()).await.map(drop)
     }
 }

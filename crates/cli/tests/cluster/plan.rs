@@ -132,11 +132,11 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
                                NS/settings)
       object: ConfigMap NS/settings
 
-      These fields will be taken from a manager that is changing them:
+      These fields will be taken from the manager that set them last:
 
-        data.colour: "green" → "red" (modified by: kubectl-edit)
+        data.colour: "green" → "red" (modified by: kubectl-edit, last set TIME)
 
-      If that manager stays active, both will keep setting them, and every plan will show a difference.
+      If that manager sets them again, every plan will show a difference.
 
     hint: Remove them from the file to leave them to the other manager.
 

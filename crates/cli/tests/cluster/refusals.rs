@@ -356,7 +356,7 @@ async fn an_interrupted_apply_reports_what_was_not_applied() {
 }
 
 /// As when the objects of cert-manager are applied right after its manifest.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_apply_waits_for_a_webhook_that_is_about_to_come_up() {
     let ns = namespace().await;
     let webhook = testkit::Webhook::start().await;

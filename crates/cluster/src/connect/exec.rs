@@ -106,6 +106,7 @@ impl Plugin {
 
     /// Runs the plugin to its end, or until it times out.
     pub(crate) async fn run(&self) -> Result<PluginCredentials, ExecError> {
+        tracing::debug!("running the credential plugin");
         let command = || self.command.clone();
         let mut program = Command::new(&self.command);
         program

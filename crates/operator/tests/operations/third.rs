@@ -1,6 +1,8 @@
 //! A kind that a third party adds: a description and no code. Everything else is inherited.
 
 use cluster::Connection;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, Patch, PatchParams};
 use operator::api::{crd_name, definition};
 use operator::operations::FINALIZER;
 use oraclecloud::{Catalogue, Service};
@@ -28,7 +30,9 @@ async fn a_described_kind_inherits_everything() {
     let kinds = Catalogue::from(Service::read(include_str!("topic.json")).unwrap());
     let kind = kinds.kinds()[0];
     let namespace = namespace("third").await;
-    namespace.apply_as("person", &definition(kind)).await;
+    let crds = Api::<CustomResourceDefinition>::all(namespace.client().clone());
+    let force = PatchParams::apply("person").force();
+    crds.patch(&crd_name(kind), &force, &Patch::Apply(&definition(kind))).await.unwrap();
     let crd = format!("crd/{}", crd_name(kind));
     namespace.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &crd]).unwrap();
     grant(&namespace);

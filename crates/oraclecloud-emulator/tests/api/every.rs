@@ -58,7 +58,9 @@ async fn exercise(client: &Client, kind: Kind) {
     let id = if let Some(body) = created.body {
         text(&body["id"])
     } else {
-        let work = resources.work_request(&created.work_request_id.unwrap()).await.unwrap().body;
+        let work =
+            created.work_request_id.unwrap_or_else(|| panic!("{kind:?}: neither a body nor a work request"));
+        let work = resources.work_request(&work).await.unwrap().body;
         text(&work["resources"][0]["identifier"])
     };
     let shown = until(&resources, kind, &id, State::Ready).await;

@@ -7,7 +7,7 @@ use cluster::{Error, Session, Write};
 use diag::Diagnostic;
 use fields::{FieldPath, FieldSet, ListKind, PathElement, Positions, Schema, Shape};
 use manifest::ObjectRef;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{GenerateRequest, GenerateResponse};
 use tfplugin::value::Value;
@@ -195,12 +195,14 @@ fn without_allocated(mut body: Json) -> Json {
         "Job" => &["selector"],
         _ => &[],
     };
-    if let Some(spec) = body["spec"].as_object_mut() {
+    if let Some(spec) = body.get_mut("spec").and_then(Json::as_object_mut) {
         spec.retain(|name, _| !fields.contains(&name.as_str()));
     }
     if kind == "Service" {
-        let ports = body["spec"]["ports"].as_array_mut().into_iter().flatten();
-        ports.filter_map(Json::as_object_mut).for_each(|port| _ = port.remove("nodePort"));
+        let ports = body.pointer_mut("/spec/ports").and_then(Json::as_array_mut);
+        for port in ports.into_iter().flatten().filter_map(Json::as_object_mut) {
+            port.remove("nodePort");
+        }
     }
     if kind == "Job" {
         let generated = |name: &str| name.ends_with("controller-uid") || name.ends_with("job-name");
@@ -209,9 +211,6 @@ fn without_allocated(mut body: Json) -> Json {
                 labels.retain(|name, _| !generated(name));
             }
         }
-    }
-    if body.get("spec") == Some(&json!(null)) {
-        body.as_object_mut().map(|fields| fields.remove("spec"));
     }
     body
 }
@@ -228,6 +227,8 @@ fn kept(target: &ObjectRef, why: &Diagnostic) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -19,6 +19,9 @@ use crate::planned_change::PlannedChange;
 use crate::private::{Keys as _, MASK_KEY};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 
+/// Terraform's words for the mask of a Secret whose key is made at apply.
+pub const KNOWN_AFTER_APPLY: &str = "(known after apply)";
+
 /// The last apply: what was written, and the API server's response.
 pub struct LastApply {
     pub yaml: String,
@@ -92,9 +95,16 @@ pub fn planned(
     Planned {
         preview,
         before: before.map(|before| before.values).unwrap_or_default(),
-        after: projection::texts(decision.planned.get(VALUES)).expect("values are known after a dry run"),
+        after: shown(decision.planned.get(VALUES)),
         managers: projection::texts(decision.planned.get(MANAGERS)),
         unchanged: prior.as_ref().is_some_and(is_kept),
         warnings: decision.diagnostics.iter().map(|(_, diagnostic)| diagnostic.clone()).collect(),
     }
+}
+
+/// The values as Terraform prints them.
+fn shown(values: &Value) -> BTreeMap<String, String> {
+    let entries = values.as_object().expect("values are known after a dry run").iter();
+    let text = |value: &Value| value.as_str().unwrap_or(KNOWN_AFTER_APPLY).to_owned();
+    entries.map(|(path, value)| (path.to_owned(), text(value))).collect()
 }

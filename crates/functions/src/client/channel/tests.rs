@@ -151,7 +151,8 @@ async fn a_function_is_down_after_a_second_and_resolved_four_times_a_second_from
     let resolutions = resolutions.lock().unwrap().clone();
     let pauses: Vec<_> = resolutions.windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect();
     assert!(pauses.iter().all(|pause| *pause <= 251), "{pauses:?}");
-    assert!(pauses.last().is_some_and(|pause| *pause >= 250), "{pauses:?}");
+    // Up to a tenth less, by jitter.
+    assert!(pauses.last().is_some_and(|pause| *pause >= 225), "{pauses:?}");
 }
 
 #[test]
