@@ -59,7 +59,11 @@ async fn a_described_kind_inherits_everything() {
     let ready = bench.until_ready(&made).await;
     assert_eq!(ready["metadata"]["finalizers"], json!([FINALIZER]));
     assert_eq!(ready["status"]["lifecycleState"], "AVAILABLE");
-    assert_eq!(shared_types(&ready), ["Provisioning", "Active"]);
+    assert_eq!(
+        shared_types(&ready),
+        ["Failed", "Provisioning", "Active"],
+        "it was rejected without its Secret"
+    );
     let columns = bench.namespace.kubectl(&["get", "topics", "-o", "wide"]).unwrap();
     assert!(columns.starts_with("NAME   TITLE") && columns.contains("True"), "{columns}");
 
