@@ -111,8 +111,8 @@ impl Session {
         }
         let Ok(resource) = self.resource(gvk).await else { return false };
         let crd = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a fixed kind");
-        let name = format!("{}.{}", resource.plural, gvk.group());
-        let Ok(Some(definition)) = self.read(&ObjectRef::new(crd, None, name)).await else { return false };
+        let crd = ObjectRef::new(crd, None, resource.crd_name());
+        let Ok(Some(definition)) = self.read(&crd).await else { return false };
         let versions = definition.object["spec"]["versions"].as_array().into_iter().flatten();
         let conditions = "/schema/openAPIV3Schema/properties/status/properties/conditions";
         versions

@@ -1,4 +1,5 @@
-//! Which API groups are Kubernetes' own. Their kinds come with every cluster; those of all other groups are installed.
+//! What is Kubernetes' own: the API groups that come with every cluster, while those of all other groups are installed, and
+//! the objects that come with every namespace.
 
 /// The groups of Kubernetes itself that are named like those of its other projects, such as `gateway.networking.k8s.io`.
 const WITH_A_DOT: [&str; 18] = [
@@ -25,6 +26,11 @@ const WITH_A_DOT: [&str; 18] = [
 /// Whether a group is Kubernetes' own. A CustomResourceDefinition must have a group with a dot.
 pub fn is_built_in_group(group: &str) -> bool {
     !group.contains('.') || WITH_A_DOT.contains(&group)
+}
+
+/// Whether an object is one that Kubernetes puts into every namespace.
+pub fn is_in_every_namespace(kind: &str, name: &str) -> bool {
+    matches!((kind, name), ("ConfigMap", "kube-root-ca.crt") | ("ServiceAccount", "default"))
 }
 
 #[cfg(test)]

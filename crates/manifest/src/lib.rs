@@ -49,7 +49,7 @@ mod tree;
 mod unindented;
 mod yaml;
 
-pub use built_in::is_built_in_group;
+pub use built_in::{is_built_in_group, is_in_every_namespace};
 pub use codes::CODES;
 pub use decode::decode;
 pub use display::display;

@@ -9,6 +9,7 @@
 //! ```
 
 mod admission;
+pub mod allocated;
 mod applied;
 pub mod applyset;
 mod body;

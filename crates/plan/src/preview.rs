@@ -11,6 +11,8 @@ use ownership::{
 };
 use serde_json::Value;
 
+use crate::allocated::is_allocated;
+
 /// What changes in one object. Values of Secrets are masked.
 #[derive(Debug, Default)]
 pub struct Preview {
@@ -188,14 +190,6 @@ fn apart(change: Change, after: &Value, answer: &Observed) -> Vec<Change> {
     let below = everything.paths().into_iter().filter(|path| path.starts_with(&change.path)).collect();
     let values = fields::leaf_values(after, &below, answer.schema());
     values.into_iter().map(|(path, value)| Change { path, old: None, new: Some(value) }).collect()
-}
-
-/// Whether the API server chooses the value of a field that is not written.
-fn is_allocated(object: &Value, field: &str) -> bool {
-    let is_service = object["apiVersion"] == "v1" && object["kind"] == "Service";
-    let own = ["spec.clusterIP", "spec.clusterIPs", "spec.healthCheckNodePort"];
-    let is_port = field.starts_with("spec.ports[") && field.ends_with(".nodePort");
-    is_service && (own.contains(&field) || is_port)
 }
 
 fn holders(object: &Observed, path: &FieldPath) -> Vec<FieldManager> {

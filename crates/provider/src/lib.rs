@@ -20,6 +20,7 @@ mod connection;
 mod context;
 mod data;
 mod dependency;
+mod duration;
 mod dynamic;
 mod ephemeral;
 mod functions;
@@ -34,6 +35,7 @@ mod provider;
 mod reference;
 mod refresh;
 mod report;
+mod selection;
 mod stop;
 #[cfg(test)]
 mod testing;

@@ -303,18 +303,17 @@ fn parse(name: &str, text: &str) -> Result<Map<String, Json>, Diagnostics> {
             let at = line.map_or_else(String::new, |line| format!(" in line {line}"));
             invalid(format!("{name} is not a single YAML document{at}."))
         })?;
-    let Json::Object(fields) = document.into_value() else {
-        return Err(invalid(format!("{name} is not a mapping of fields.")));
-    };
+    let all = document.into_value();
     let identity =
         ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace", "/metadata/generateName"];
-    let all = Json::Object(fields);
     if let Some(named) = identity.iter().find(|pointer| all.pointer(pointer).is_some()) {
         let field = named.trim_start_matches('/').replace('/', ".");
         return Err(invalid(format!("{name} contains {field}, which says which object it is.")));
     }
-    let Json::Object(fields) = all else { unreachable!("it was built from a mapping") };
-    Ok(fields)
+    match all {
+        Json::Object(fields) => Ok(fields),
+        _ => Err(invalid(format!("{name} is not a mapping of fields."))),
+    }
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ async fn parent_kinds(session: &Session) -> Vec<GroupVersionKind> {
     };
     for crd in &crds.items {
         let name = crd["metadata"]["name"].as_str().unwrap_or_default();
-        let served = resources.iter().filter(|it| format!("{}.{}", it.plural, it.gvk.group()) == name);
+        let served = resources.iter().filter(|it| it.crd_name() == name);
         kinds.extend(served.max_by_key(|it| it.version_priority()).map(|it| it.gvk.clone()));
     }
     kinds

@@ -157,9 +157,9 @@ impl ApplySet {
         let mut prunes = Vec::new();
         for (target, member) in self.members.iter().filter(|(target, _)| !is_applied(target)) {
             let fate = match applyset::fate(member, &self.id) {
-                Fate::Delete { .. } if is_needed_by_others(target) => {
+                delete @ Fate::Delete { .. } if is_needed_by_others(target) => {
                     match self.foreign_content(session, target).await {
-                        Ok(None) => applyset::fate(member, &self.id),
+                        Ok(None) => delete,
                         Ok(Some(content)) => Fate::Keep(format!("it still contains {content}")),
                         Err(error) => {
                             Fate::Keep(format!("its content cannot be listed: {}", diag::error_chain(&error)))
@@ -184,7 +184,7 @@ impl ApplySet {
             let is_inside = if is_namespace {
                 resource.namespaced && !EVERYWHERE.contains(&resource.gvk.kind())
             } else {
-                format!("{}.{}", resource.plural, resource.gvk.group()) == target.name
+                resource.crd_name() == target.name
             };
             is_listed && is_inside
         };
@@ -244,12 +244,9 @@ impl ApplySet {
 
 /// Whether an object is neither created by Kubernetes itself nor owned by another object.
 fn is_foreign(object: &Value) -> bool {
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let is_default = match object["kind"].as_str() {
-        Some("ServiceAccount") => name == "default",
-        Some("ConfigMap") => name == "kube-root-ca.crt",
-        _ => false,
-    };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let is_default =
+        manifest::is_in_every_namespace(&text(&object["kind"]), &text(&object["metadata"]["name"]));
     let is_owned = object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
     !is_default && !is_owned
 }
@@ -260,8 +257,7 @@ async fn ensure_parent_kind(session: &Session, parent: &ObjectRef) -> Result<(),
         return Ok(());
     }
     let resource = session.resource(&parent.gvk).await.map_err(|error| error.diagnostic("Set"))?;
-    let name = format!("{}.{}", resource.plural, parent.group());
-    let crd = ObjectRef::new(kinds::crd(), None, name);
+    let crd = ObjectRef::new(kinds::crd(), None, resource.crd_name());
     let found = session.read(&crd).await.map_err(|error| error.diagnostic("Set"))?;
     let is_allowed =
         found.is_some_and(|crd| !crd.object["metadata"]["labels"][applyset::PARENT_TYPE].is_null());

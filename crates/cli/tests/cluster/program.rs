@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
+use serde_json::json;
+use tempfile::NamedTempFile;
 use testkit::{Namespace, Sandbox};
 
 /// `plimsoll` in a namespace of the sandbox, 100 columns wide and without colour.
@@ -36,6 +38,24 @@ pub(crate) fn with_input(mut command: Command, input: &str) -> Output {
     let _ignored = stdin.write_all(input.as_bytes());
     drop(stdin);
     child.wait_with_output().expect("plimsoll ends")
+}
+
+/// Creates a webhook that concerns a kind but never matches an object; the file describes it.
+pub(crate) fn webhook_for(namespace: &Namespace, resource: &str) -> NamedTempFile {
+    let hook = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": namespace.name() },
+        "webhooks": [{
+            "name": "a.example.org", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
+            "timeoutSeconds": 1, "clientConfig": { "url": "https://127.0.0.1:1/" },
+            "namespaceSelector": { "matchLabels": { "unused": "label" } },
+            "rules": [{ "operations": ["*"], "apiGroups": [""], "apiVersions": ["*"], "resources": [resource] }],
+        }],
+    });
+    let file = NamedTempFile::new().expect("a temporary file");
+    std::fs::write(file.path(), hook.to_string()).expect("a temporary file");
+    namespace.kubectl(&["create", "-f", file.path().to_str().expect("an ASCII path")]).expect("a webhook");
+    file
 }
 
 /// The output and exit status, without what differs between runs.

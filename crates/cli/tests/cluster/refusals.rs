@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{plimsoll, run_with, transcript, with_input};
+use crate::program::{plimsoll, run_with, transcript, webhook_for, with_input};
 
 async fn namespace() -> Namespace {
     Sandbox::shared().namespace("cli-refusals").await
@@ -313,22 +313,9 @@ async fn a_reader_plans_and_applies_one_unchanged_object() {
     check([("plan", "1 unchanged\n"), ("apply", "1 unchanged\n")]);
 
     // A webhook concerns the kind, and only the API server knows what it would do.
-    let hook = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-        "metadata": { "name": ns.name() },
-        "webhooks": [{
-            "name": "a.example.org", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
-            "timeoutSeconds": 1, "clientConfig": { "url": "https://127.0.0.1:1/" },
-            "namespaceSelector": { "matchLabels": { "unused": "label" } },
-            "rules": [{ "operations": ["*"], "apiGroups": [""], "apiVersions": ["*"], "resources": ["limitranges"] }],
-        }],
-    });
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), hook.to_string()).unwrap();
-    let path = file.path().to_str().unwrap();
-    ns.kubectl(&["create", "-f", path]).unwrap();
+    let hook = webhook_for(&ns, "limitranges");
     check([("plan", "error[permission-denied]"), ("apply", "1 refused")]);
-    ns.kubectl(&["delete", "-f", path]).unwrap();
+    ns.kubectl(&["delete", "-f", hook.path().to_str().unwrap()]).unwrap();
     ns.kubectl(&["delete", "clusterrole,clusterrolebinding", &reader]).unwrap();
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::run_with;
+use crate::program::{run_with, webhook_for};
 
 async fn namespace() -> Namespace {
     Sandbox::shared().namespace("cli-untouched").await
@@ -100,22 +100,9 @@ async fn an_unchanged_object_is_neither_dry_run_nor_written_unless_a_webhook_con
     assert_eq!(dry_runs_and_applies(&ns), (1, 13));
 
     // It covers the kind, although its selector matches no object: only the server knows its effect.
-    let hook = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-        "metadata": { "name": ns.name() },
-        "webhooks": [{
-            "name": "a.example.org", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
-            "timeoutSeconds": 1, "clientConfig": { "url": "https://127.0.0.1:1/" },
-            "namespaceSelector": { "matchLabels": { "unused": "label" } },
-            "rules": [{ "operations": ["*"], "apiGroups": [""], "apiVersions": ["*"], "resources": ["podtemplates"] }],
-        }],
-    });
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), hook.to_string()).unwrap();
-    let path = file.path().to_str().unwrap();
-    ns.kubectl(&["create", "-f", path]).unwrap();
+    let hook = webhook_for(&ns, "podtemplates");
     let [planned, applied] = ["plan", "apply"].map(|command| run_with(&ns, &[command, "-f", "-"], &input));
-    ns.kubectl(&["delete", "-f", path]).unwrap();
+    ns.kubectl(&["delete", "-f", hook.path().to_str().unwrap()]).unwrap();
     assert!(planned.starts_with("exit 0") && applied.starts_with("exit 0"), "{planned}\n{applied}");
     assert_eq!(dry_runs_and_applies(&ns), (7, 19));
 }

@@ -44,6 +44,11 @@ impl Resource {
         format!("{}/{}", self.collection_of(namespace), segment(name))
     }
 
+    /// The name of the CustomResourceDefinition that defines the kind, if one does.
+    pub fn crd_name(&self) -> String {
+        format!("{}.{}", self.plural, self.gvk.group())
+    }
+
     pub fn can(&self, verb: &str) -> bool {
         self.verbs.iter().any(|able| able == verb)
     }

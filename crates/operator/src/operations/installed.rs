@@ -35,7 +35,8 @@ impl InstalledKinds {
             return Catalogue::standard().kinds().to_vec();
         }
         let definitions = self.definitions.state();
-        definitions.filter(|it| is_established(it)).filter_map(|it| self.kind(&it)).collect()
+        let established = definitions.filter(|it| readiness::condition(&**it, "Established", "True").is_ok());
+        established.filter_map(|it| self.kind(&it)).collect()
     }
 
     fn kind(&self, definition: &Value) -> Option<Kind> {
@@ -60,11 +61,6 @@ impl InstalledChanges {
             std::future::pending::<()>().await;
         }
     }
-}
-
-fn is_established(definition: &Value) -> bool {
-    let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().any(|it| it["type"] == "Established" && it["status"] == "True")
 }
 
 /// Drops all of a definition but its names and conditions; of other groups, all but the name.

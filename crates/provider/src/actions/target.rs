@@ -8,17 +8,16 @@ use diag::Diagnostic;
 use manifest::{GoDuration, ObjectRef};
 use readiness::{Cut, Mode, Wait};
 use tfplugin::diagnostics::Diagnostics;
-use tfplugin::path::Path;
 use tfplugin::provider::{ActionRequest, Deferral, PlanActionResponse, Progress};
 use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
-use tfplugin::value::{Object, Value};
+use tfplugin::value::Object;
 
 use crate::clusters::Cluster;
 use crate::connection::Configured;
 use crate::context::Context;
 use crate::reference::Reference;
-use crate::{codes, connection, reference, stop};
+use crate::{codes, connection, duration, reference, stop};
 
 /// How long an action waits by default.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -27,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 pub(super) fn schema(about: &str) -> Schema {
     let timeout = Attribute::optional("timeout", Type::String)
         .description("How long to wait until the action is done, such as `30s` or `5m`; `0s` does not wait. Default: `10m`.")
-        .validate(check_timeout);
+        .validate(duration::check);
     let schema = Schema::new().description(about).attribute(connection::data_attribute()).attribute(timeout);
     reference::attributes().into_iter().fold(schema, Schema::attribute)
 }
@@ -35,16 +34,6 @@ pub(super) fn schema(about: &str) -> Schema {
 pub(super) fn timeout(config: &Object) -> Duration {
     let written = config.text("timeout").and_then(|text| text.parse::<GoDuration>().ok());
     written.map_or(TIMEOUT, |written| written.to_std().unwrap_or_default())
-}
-
-fn check_timeout(value: &Value, path: &Path) -> Diagnostics {
-    match value.as_str().map(str::parse::<GoDuration>) {
-        Some(Err(error)) => Diagnostic::error(codes::INVALID_DURATION, "Invalid Duration")
-            .detail(format!("{path} is not a duration: {error}."))
-            .hint("Write it like \"30s\", \"5m\" or \"1h30m\".")
-            .into(),
-        _ => Diagnostics::new(),
-    }
 }
 
 /// An object and its cluster.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use cluster::Selection;
 use manifest::Namespace;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -12,9 +11,9 @@ use tfplugin::types::Type;
 use tfplugin::value::{Object, Value};
 
 use super::{respond, shown};
-use crate::connection;
 use crate::context::Context;
 use crate::reference::Reference;
+use crate::{connection, selection};
 
 pub(crate) struct Objects(pub(crate) Arc<Context>);
 
@@ -24,23 +23,16 @@ impl DataSource for Objects {
     }
 
     fn schema(&self) -> Schema {
-        let text = |name: &str, about: &str| Attribute::optional(name, Type::String).description(about);
-        Schema::new()
+        let schema = Schema::new()
             .description("Reads all objects of a kind that match selectors.")
-            .attribute(connection::data_attribute())
-            .attribute(
-                Attribute::required("api_version", Type::String)
-                    .description("Their group and version, such as `apps/v1`."),
-            )
-            .attribute(Attribute::required("kind", Type::String).description("Their kind, such as `Deployment`."))
-            .attribute(text("namespace", "Their namespace. Without it, all namespaces are read."))
-            .attribute(text("label_selector", "A label selector, such as `app=web,tier!=cache`."))
-            .attribute(text("field_selector", "A field selector, such as `metadata.name=web`."))
-            .attribute(
-                Attribute::computed("objects", Type::Dynamic).description(
-                    "The objects by `namespace/name`, for expressions and `for_each`; those of cluster-scoped kinds by name.",
-                ),
-            )
+            .attribute(connection::data_attribute());
+        let namespace = Attribute::optional("namespace", Type::String)
+            .description("Their namespace. Without it, all namespaces are read.");
+        selection::attributes(namespace).into_iter().fold(schema, Schema::attribute).attribute(
+            Attribute::computed("objects", Type::Dynamic).description(
+                "The objects by `namespace/name`, for expressions and `for_each`; those of cluster-scoped kinds by name.",
+            ),
+        )
     }
 
     fn validate(&self, config: &Object) -> Diagnostics {
@@ -57,12 +49,7 @@ async fn read(context: &Context, config: Object) -> Result<(Object, Diagnostics)
         .known_cluster(config.get("cluster"), "Invalid connection")
         .map_err(|error| Diagnostics::from(*error).or_at(&Path::of("cluster")))?;
     let reference = Reference::parse(&config, "Discover Resource Type: Invalid Kind")?;
-    let selection = Selection {
-        namespace: config.text("namespace").and_then(Namespace::new),
-        labels: config.text("label_selector").map(str::to_owned),
-        fields: config.text("field_selector").map(str::to_owned),
-        limit: None,
-    };
+    let selection = selection::parse(&config, config.text("namespace").and_then(Namespace::new));
     let listed = cluster.session().list(reference.gvk(), &selection).await;
     let listed = listed.map_err(|error| error.diagnostic("List Resources"))?;
     let named = listed.items.into_iter().map(|object| {

@@ -7,6 +7,7 @@ use cluster::{Error, Session, Write};
 use diag::Diagnostic;
 use fields::{FieldPath, FieldSet, ListKind, PathElement, Positions, Schema, Shape};
 use manifest::ObjectRef;
+use plan::allocated;
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{GenerateRequest, GenerateResponse};
@@ -91,19 +92,23 @@ impl Probe<'_> {
         leaves.into_iter().filter(is_candidate).collect()
     }
 
+    /// The candidates that the next dry run omits.
+    fn removed(&self) -> Vec<FieldPath> {
+        self.candidates().into_iter().filter(|path| !self.kept.contains(path)).collect()
+    }
+
     /// The body with what is kept only.
     fn reduced(&self) -> Json {
         let all = fields::written(self.body, self.schema).leaves();
-        let removed: FieldSet =
-            self.candidates().into_iter().filter(|path| !self.kept.contains(path)).collect();
+        let removed: FieldSet = self.removed().into_iter().collect();
         let rest = all.recursive_difference(&removed).with_merge_keys();
         fields::project(self.body, &rest, self.schema)
     }
 
     /// Keeps the removed fields that `answer` does not have as the body has them; returns whether there are any.
     fn keep_changed(&mut self, answer: &Json) -> bool {
-        let candidates = self.candidates().into_iter().filter(|path| !self.kept.contains(path));
-        let changed: Vec<FieldPath> = candidates
+        let removed = self.removed().into_iter();
+        let changed: Vec<FieldPath> = removed
             .filter(|path| {
                 let value = |object| fields::value_at(object, path, self.schema);
                 value(answer) != value(self.body)
@@ -119,8 +124,7 @@ impl Probe<'_> {
     fn keep_required(&mut self, error: &Error) -> bool {
         let Some(status) = error.status() else { return false };
         let positions = Positions::of(self.body, self.schema);
-        let removed: Vec<FieldPath> =
-            self.candidates().into_iter().filter(|path| !self.kept.contains(path)).collect();
+        let removed = self.removed();
         let causes: Vec<&str> = status.details.causes.iter().map(|cause| cause.field.as_str()).collect();
         let is_named = |path: &&FieldPath| {
             let text = positions.print(path);
@@ -187,21 +191,23 @@ fn is_at_or_below(path: &str, field: &str) -> bool {
 /// The body without what the API server or a controller allocated: a new object would get its own.
 fn without_allocated(mut body: Json) -> Json {
     let kind = body["kind"].as_str().unwrap_or_default().to_owned();
+    let is_headless = body["spec"]["clusterIP"] == "None";
     let fields: &[&str] = match kind.as_str() {
-        "Service" if body["spec"]["clusterIP"] == "None" => &["clusterIPs", "healthCheckNodePort"],
-        "Service" => &["clusterIP", "clusterIPs", "healthCheckNodePort"],
+        "Service" => &allocated::SERVICE,
         "PersistentVolumeClaim" => &["volumeName"],
         "Pod" => &["nodeName"],
         "Job" => &["selector"],
         _ => &[],
     };
     if let Some(spec) = body.get_mut("spec").and_then(Json::as_object_mut) {
-        spec.retain(|name, _| !fields.contains(&name.as_str()));
+        // A headless Service says so in this field.
+        let is_written = |name: &str| is_headless && name == "clusterIP";
+        spec.retain(|name, _| is_written(name) || !fields.contains(&name.as_str()));
     }
     if kind == "Service" {
         let ports = body.pointer_mut("/spec/ports").and_then(Json::as_array_mut);
         for port in ports.into_iter().flatten().filter_map(Json::as_object_mut) {
-            port.remove("nodePort");
+            port.remove(allocated::SERVICE_PORT);
         }
     }
     if kind == "Job" {

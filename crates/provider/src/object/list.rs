@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use cluster::Selection;
 use manifest::{Namespace, ObjectRef};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -14,9 +13,9 @@ use tfplugin::value::{Object, Value};
 
 use super::import;
 use crate::context::Context;
-use crate::identity;
 use crate::private::Keys as _;
 use crate::reference::Reference;
+use crate::{identity, selection};
 
 /// Objects of the provider's own cluster.
 pub(crate) struct ListedObjects(pub(crate) Arc<Context>);
@@ -27,23 +26,13 @@ impl ListResource for ListedObjects {
     }
 
     fn schema(&self) -> Schema {
-        let text = |name: &str, about: &str| Attribute::optional(name, Type::String).description(about);
-        Schema::new()
-            .description(
-                "Lists the objects of a kind in the provider's cluster. Objects that a controller made from others, and those \
-                 that Kubernetes puts into every namespace, are left out.",
-            )
-            .attribute(
-                Attribute::required("api_version", Type::String)
-                    .description("Their group and version, such as `apps/v1`."),
-            )
-            .attribute(Attribute::required("kind", Type::String).description("Their kind, such as `Deployment`."))
-            .attribute(
-                Attribute::optional("namespaces", Type::list(Type::String))
-                    .description("Their namespaces. Without them, all namespaces are listed."),
-            )
-            .attribute(text("label_selector", "A label selector, such as `app=web,tier!=cache`."))
-            .attribute(text("field_selector", "A field selector, such as `metadata.name=web`."))
+        let schema = Schema::new().description(
+            "Lists the objects of a kind in the provider's cluster. Objects that a controller made from others, and those \
+             that Kubernetes puts into every namespace, are left out.",
+        );
+        let namespaces = Attribute::optional("namespaces", Type::list(Type::String))
+            .description("Their namespaces. Without them, all namespaces are listed.");
+        selection::attributes(namespaces).into_iter().fold(schema, Schema::attribute)
     }
 
     fn list(&self, request: ListRequest, results: Results) -> BoxFuture<'_, Diagnostics> {
@@ -62,12 +51,7 @@ async fn list(context: &Context, request: &ListRequest, results: &Results) -> Re
     let gvk = Reference::parse(config, "Invalid Kind")?.gvk().clone();
     let mut rest = request.limit;
     for namespace in namespaces(config) {
-        let selection = Selection {
-            namespace,
-            labels: config.text("label_selector").map(str::to_owned),
-            fields: config.text("field_selector").map(str::to_owned),
-            limit: None,
-        };
+        let selection = selection::parse(config, namespace);
         let mut from = String::new();
         loop {
             let page = cluster.session().list_page(&gvk, &selection, &from).await;
@@ -114,12 +98,9 @@ fn is_adoptable(object: &Json) -> bool {
     let metadata = &object["metadata"];
     let owners = metadata["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
     let is_controlled = owners.iter().any(|owner| owner["controller"] == true);
-    let in_every_namespace = match (object["kind"].as_str(), metadata["name"].as_str()) {
-        (Some("ConfigMap"), Some(name)) => name == "kube-root-ca.crt",
-        (Some("ServiceAccount"), Some(name)) => name == "default",
-        _ => false,
-    };
-    !is_controlled && !in_every_namespace && metadata["deletionTimestamp"].is_null()
+    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    let is_kubernetes_own = manifest::is_in_every_namespace(&text(&object["kind"]), &text(&metadata["name"]));
+    !is_controlled && !is_kubernetes_own && metadata["deletionTimestamp"].is_null()
 }
 
 #[cfg(test)]

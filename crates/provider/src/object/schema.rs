@@ -1,6 +1,5 @@
 //! The attributes of `k8sconnect_object`, including `wait_for` and `status`.
 
-use manifest::GoDuration;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::schema::{Attribute, Kind, Schema};
@@ -8,7 +7,7 @@ use tfplugin::types::Type;
 use tfplugin::value::Value;
 
 use super::write_only;
-use crate::{body, codes, conflict_policy, connection, wait_attribute};
+use crate::{body, conflict_policy, connection, duration, wait_attribute};
 
 /// The first schema version with `managed_fields` as a map.
 const VERSION: i64 = 2;
@@ -41,7 +40,7 @@ pub(super) fn schema() -> Schema {
                     "How long to wait until the object is deleted, such as `30s` or `10m`; `0s` does not wait. Default: 15 minutes \
                      for namespaces and CRDs, 10 for volumes, 8 for StatefulSets and Jobs, 5 for everything else.",
                 )
-                .validate(check_duration),
+                .validate(duration::check),
         )
         .attribute(Attribute::optional("force_destroy", Type::Bool).description(
             "Whether to remove the finalizers once `delete_timeout` has passed. Their controllers then do not clean up.",
@@ -100,15 +99,4 @@ fn check_ignored(value: &Value, path: &Path) -> Diagnostics {
         }
     }
     diagnostics
-}
-
-/// As in the Go provider, zero and negative durations are accepted.
-fn check_duration(value: &Value, path: &Path) -> Diagnostics {
-    match value.as_str().map(str::parse::<GoDuration>) {
-        Some(Err(error)) => diag::Diagnostic::error(codes::INVALID_DURATION, "Invalid Duration")
-            .detail(format!("{path} is not a duration: {error}."))
-            .hint("Write it like \"30s\", \"5m\" or \"1h30m\".")
-            .into(),
-        _ => Diagnostics::new(),
-    }
 }
