@@ -56,8 +56,8 @@ impl Viewer {
             environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
         };
         let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
-        let said = |folder: PathBuf| fs::read_to_string(folder.join("cmdline")).unwrap_or_default();
-        processes.filter(belongs).map(|folder| said(folder).replace('\0', " ")).collect()
+        let command_line = |folder: PathBuf| fs::read_to_string(folder.join("cmdline")).unwrap_or_default();
+        processes.filter(belongs).map(|folder| command_line(folder).replace('\0', " ")).collect()
     }
 
     fn nothing_is_left(&self) {
@@ -167,10 +167,10 @@ fn a_kept_demo_runs_until_its_own_commands_stop_it() {
     let mut shell = viewer.command("bash");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let output = shell.args(["-e", "-c", &typed]).env("PATH", path).output().unwrap();
-    let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{shown}\n{said}");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}\n{stderr}");
     for part in ["Queue orders", "replicas: 5", "met Queue shop/orders is gone", "stopped sandbox demo"] {
-        assert!(shown.contains(part) || said.contains(part), "{part} is not in\n{shown}\n{said}");
+        assert!(stdout.contains(part) || stderr.contains(part), "{part} is not in\n{stdout}\n{stderr}");
     }
     viewer.nothing_is_left();
 }

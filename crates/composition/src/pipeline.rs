@@ -230,8 +230,8 @@ impl Outcome {
         };
         let claim = Target::CompositeAndClaim;
         fatal
-            || self.conditions.iter().any(|said| said.output.target == claim)
-            || self.results.iter().any(|said| said.output.target == claim)
+            || self.conditions.iter().any(|it| it.output.target == claim)
+            || self.results.iter().any(|it| it.output.target == claim)
     }
 }
 

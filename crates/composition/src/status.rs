@@ -145,7 +145,7 @@ fn returned(outcome: &Outcome) -> Vec<FunctionCondition> {
             message: Some(condition.message.clone()).filter(|message| !message.is_empty()),
             target: Target::Composite,
         });
-    let all = old_way.chain(outcome.conditions.iter().map(|said: &StepOutput<_>| said.output.clone()));
+    let all = old_way.chain(outcome.conditions.iter().map(|it: &StepOutput<_>| it.output.clone()));
     let mut last: Vec<FunctionCondition> = Vec::new();
     for condition in all {
         match last.iter_mut().find(|known| known.kind == condition.kind) {

@@ -23,9 +23,9 @@ fn the_table_of_built_in_kinds_is_the_api_server_s() {
     }
     let server = schema_table::table(folder.path().to_str().unwrap()).unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema/builtin.txt");
-    let (known, said) = (entries(&std::fs::read_to_string(path).unwrap()), entries(&server));
-    assert!(said.len() > 300, "the server says too little: {}", said.len());
-    let strange: Vec<&String> = said.difference(&known).collect();
+    let (known, served) = (entries(&std::fs::read_to_string(path).unwrap()), entries(&server));
+    assert!(served.len() > 300, "the server says too little: {}", served.len());
+    let strange: Vec<&String> = served.difference(&known).collect();
     assert!(strange.is_empty(), "write the table anew (examples/schema-table.rs):\n{strange:#?}");
 }
 

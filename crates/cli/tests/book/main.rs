@@ -85,8 +85,8 @@ impl Reader {
         }
         assert!(steps > 3, "{page} has {steps} commands");
         let output = self.bash().args(["-c", &script]).output().unwrap();
-        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(output.status.success(), "{page}:\n{}\n{}", said(&output.stdout), said(&output.stderr));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "{page}:\n{}\n{}", text(&output.stdout), text(&output.stderr));
     }
 
     fn bash(&self) -> Command {

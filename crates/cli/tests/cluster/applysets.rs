@@ -119,8 +119,8 @@ async fn a_set_of_kubectl_is_refused_then_taken_over_and_pruned() {
     // From now on it is ours, and kubectl refuses it for exactly that.
     assert!(apply(&ns, &[map("a")], &["--prune"]).starts_with("exit 0"));
     let theirs = kubectl(&ns, &["apply", "-f", &path, "--applyset=shop", "--prune", "--server-side"]);
-    let said = String::from_utf8_lossy(&theirs.stderr);
-    assert!(said.contains(r#"is managed by tooling "plimsoll" instead of "kubectl""#), "{said}");
+    let stderr = String::from_utf8_lossy(&theirs.stderr);
+    assert!(stderr.contains(r#"is managed by tooling "plimsoll" instead of "kubectl""#), "{stderr}");
 }
 
 #[tokio::test]

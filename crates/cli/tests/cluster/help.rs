@@ -52,8 +52,8 @@ fn commands_of_kubectl_are_translated() {
     for (theirs, ours) in [("diff", "plimsoll plan"), ("version", "plimsoll --version")] {
         let output =
             Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg(theirs).output().expect("plimsoll starts");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && said.contains(&format!("here that is '{ours}'")), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && stderr.contains(&format!("here that is '{ours}'")), "{stderr}");
     }
 }
 

@@ -121,8 +121,8 @@ async fn a_watched_tree_is_shown_again_when_it_changes() {
     assert!(next().starts_with("└─ Secret leaf"));
     // The object was deleted meanwhile, so there is no tree.
     ns.kubectl(&["delete", "cm", "root"]).unwrap();
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.starts_with("error[object-missing]: ConfigMap "), "{said}");
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert!(stderr.starts_with("error[object-missing]: ConfigMap "), "{stderr}");
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }

@@ -37,10 +37,10 @@ fn pods(name: &str) -> Value {
 async fn until_event(ns: &Namespace, name: &str, reason: &str) {
     let selector = format!("involvedObject.name={name},reason={reason}");
     for _ in 0..1200 {
-        let said = ns
+        let found = ns
             .kubectl(&["get", "events", "--field-selector", &selector, "-o", "name"])
             .expect("events can be read");
-        if !said.is_empty() {
+        if !found.is_empty() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;

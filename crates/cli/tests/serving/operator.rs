@@ -49,8 +49,9 @@ async fn a_signal_shuts_it_down_and_logs_are_json() {
         operator.until("acquired the lease; starting controllers");
         let (code, rest) = operator.end_by(signal);
         assert_eq!(code, Some(0), "{rest}");
-        let said: Vec<Value> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let messages: Vec<&str> = said.iter().filter_map(|line| line["fields"]["message"].as_str()).collect();
+        let lines: Vec<Value> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let messages: Vec<&str> =
+            lines.iter().filter_map(|line| line["fields"]["message"].as_str()).collect();
         assert!(messages.contains(&"released the lease"), "{messages:?}");
         assert_eq!(messages.last(), Some(&"the operator has stopped"));
     }

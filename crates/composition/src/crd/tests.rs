@@ -51,7 +51,7 @@ fn only_what_is_dropped_is_warned_of() {
 }
 
 #[test]
-fn what_crossplane_generated_is_told_from_what_users_wrote() {
+fn what_crossplane_generated_differs_from_what_users_wrote() {
     let generated: Vec<Value> = include_str!("reference.jsonl")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())

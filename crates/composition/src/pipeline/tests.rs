@@ -73,10 +73,10 @@ fn a_fatal_result_stops_and_keeps_earlier_output() {
     let failure = outcome.failure.as_ref().expect("a fatal result fails the pipeline");
     assert_eq!(failure.to_string(), r#"pipeline step "run-cool-function" returned a fatal result: oh no"#);
     assert_eq!(failure.step(), "run-cool-function");
-    let said: Vec<_> = outcome.results.iter().map(|said| said.output.message.as_str()).collect();
-    assert_eq!(said, ["A1", "A2"]);
+    let messages: Vec<_> = outcome.results.iter().map(|it| it.output.message.as_str()).collect();
+    assert_eq!(messages, ["A1", "A2"]);
     assert_eq!(outcome.results[1].output.target, Target::CompositeAndClaim);
-    let conditions: Vec<_> = outcome.conditions.iter().map(|said| said.output.clone()).collect();
+    let conditions: Vec<_> = outcome.conditions.iter().map(|it| it.output.clone()).collect();
     assert_eq!(conditions, database_and_deployment_conditions());
     assert!(outcome.reported_to_claim());
 }
@@ -150,7 +150,7 @@ fn output_that_breaks_the_contract_is_dropped_and_named() {
         ..RunResponse::default()
     };
     let outcome = fold([answer("s", response)], Audience::CompositeOnly);
-    let dropped: Vec<_> = outcome.violations.iter().map(|said| said.output.clone()).collect();
+    let dropped: Vec<_> = outcome.violations.iter().map(|it| it.output.clone()).collect();
     assert_eq!(
         dropped,
         [
@@ -161,7 +161,7 @@ fn output_that_breaks_the_contract_is_dropped_and_named() {
             ContractViolation::ReservedConditionType("Healthy".to_owned()),
         ]
     );
-    let kept: Vec<_> = outcome.conditions.iter().map(|said| said.output.clone()).collect();
+    let kept: Vec<_> = outcome.conditions.iter().map(|it| it.output.clone()).collect();
     assert_eq!(kept, [condition("Cache", ConditionStatus::True, "Unspecified", Target::Composite)]);
     // A fatal result for a claim that cannot exist is not reported to anyone.
     let fatal = FunctionResult { target: Target::CompositeAndClaim, ..result(Severity::Fatal, "no") };
@@ -280,13 +280,13 @@ proptest! {
         }
 
         // No condition of the engine's gets through, and none without type or reason.
-        for said in &outcome.conditions {
-            let kept = &said.output;
+        for it in &outcome.conditions {
+            let kept = &it.output;
             prop_assert!(!kept.kind.is_empty() && !kept.reason.is_empty() && !crate::condition::is_system(&kept.kind));
         }
         // On a modern scope nothing is left that addresses a claim.
         let modern = fold(steps(&answers), Audience::CompositeOnly);
-        prop_assert!(modern.conditions.iter().all(|said| said.output.target == Target::Composite));
-        prop_assert!(modern.results.iter().all(|said| said.output.target == Target::Composite));
+        prop_assert!(modern.conditions.iter().all(|it| it.output.target == Target::Composite));
+        prop_assert!(modern.results.iter().all(|it| it.output.target == Target::Composite));
     }
 }

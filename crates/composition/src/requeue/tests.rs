@@ -43,8 +43,8 @@ fn only_content_counts_as_a_change() {
     assert_eq!(Fingerprint::of(&object(base.clone()), [&touched]), before);
     // An XR without status and one with only the engine's words in it are the same.
     let bare = object(json!({"metadata": {"name": "x"}}));
-    let said = object(json!({"metadata": {"name": "x"}, "status": {"conditions": [{"type": "Synced"}]}}));
-    assert_eq!(Fingerprint::of(&bare, []), Fingerprint::of(&said, []));
+    let observed = object(json!({"metadata": {"name": "x"}, "status": {"conditions": [{"type": "Synced"}]}}));
+    assert_eq!(Fingerprint::of(&bare, []), Fingerprint::of(&observed, []));
 }
 
 #[test]

@@ -48,9 +48,9 @@ fn the_composition_is_chosen_in_order() {
     let check = |spec: &Value, xrd: &Value, expected: Result<&str, SelectionError>, events: usize| {
         let xr = xr(spec);
         let selected = composition(Composite::new(&xr, Layout::Legacy), &definition(xrd), &all);
-        let said = selected.as_ref().map_or(0, |selected| selected.events.len());
+        let count = selected.as_ref().map_or(0, |selected| selected.events.len());
         assert_eq!(
-            (selected.map(|selected| selected.name), said),
+            (selected.map(|selected| selected.name), count),
             (expected.map(str::to_owned), events),
             "{spec} {xrd}"
         );

@@ -86,8 +86,8 @@ fn shown(settled: &StatusReport) -> String {
         .iter()
         .map(|c| {
             let age = if c.last_transition_time.to_string() == OLD { " (old)" } else { "" };
-            let said = format!("{} {} {} {}", c.kind, c.status.as_str(), c.reason, c.message);
-            format!("{}{age}", said.trim_end())
+            let text = format!("{} {} {} {}", c.kind, c.status.as_str(), c.reason, c.message);
+            format!("{}{age}", text.trim_end())
         })
         .collect();
     lines.push(format!(

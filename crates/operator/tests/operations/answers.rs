@@ -13,7 +13,7 @@ struct Case {
     name: &'static str,
     wrong: fn(&Bench),
     /// The reason of `Stalled` or `Progressing`, and a part of the message; `None` if it does not stop the object.
-    said: Option<(&'static str, &'static str)>,
+    condition: Option<(&'static str, &'static str)>,
     mended: fn(&Bench),
 }
 
@@ -37,13 +37,13 @@ const CASES: &[Case] = &[
     Case {
         name: "unknown-status",
         wrong: |bench| bench.going(Operation::CreateQueue, None, showing("PONDERING", 10.0)),
-        said: Some(("Unknown", "is PONDERING")),
+        condition: Some(("Unknown", "is PONDERING")),
         mended: no_mending,
     },
     Case {
         name: "percent-140",
         wrong: |bench| bench.going(Operation::CreateQueue, None, showing("IN_PROGRESS", 140.0)),
-        said: None,
+        condition: None,
         mended: no_mending,
     },
     Case {
@@ -52,7 +52,7 @@ const CASES: &[Case] = &[
             let body = r#"{"id": "w", "status": "IN_PROGRESS", "percentComplete": NaN}"#;
             befall(bench, Operation::GetWorkRequest, FaultKind::Body(body.to_owned()));
         },
-        said: Some(("Retrying", "not JSON")),
+        condition: Some(("Retrying", "not JSON")),
         mended: clear,
     },
     Case {
@@ -61,25 +61,25 @@ const CASES: &[Case] = &[
             let body = r#"{"id": "ocid1.queue.oc1..x", "lifecycleState": "ACTIVE"}"#;
             befall(bench, Operation::GetQueue, FaultKind::Body(body.to_owned()));
         },
-        said: Some(("Retrying", "the response to get is unreadable")),
+        condition: Some(("Retrying", "the response to get is unreadable")),
         mended: clear,
     },
     Case {
         name: "truncated-json",
         wrong: |bench| befall(bench, Operation::GetWorkRequest, FaultKind::Truncate),
-        said: Some(("Retrying", "is truncated")),
+        condition: Some(("Retrying", "is truncated")),
         mended: clear,
     },
     Case {
         name: "html-page",
         wrong: |bench| befall(bench, Operation::GetWorkRequest, FaultKind::Html(502)),
-        said: Some(("Retrying", "text/html")),
+        condition: Some(("Retrying", "text/html")),
         mended: clear,
     },
     Case {
         name: "html-as-success",
         wrong: |bench| befall(bench, Operation::GetQueue, FaultKind::Html(200)),
-        said: Some(("Retrying", "text/html")),
+        condition: Some(("Retrying", "text/html")),
         mended: clear,
     },
     Case {
@@ -89,13 +89,13 @@ const CASES: &[Case] = &[
             let mishap = FaultKind::WithoutHeaders(headers.map(str::to_owned).to_vec());
             befall(bench, Operation::CreateQueue, mishap);
         },
-        said: None,
+        condition: None,
         mended: clear,
     },
     Case {
         name: "clock-skew",
         wrong: |bench| bench.server.clock().skew(SignedDuration::from_mins(12)),
-        said: Some(("AccessDenied", "min behind the server")),
+        condition: Some(("AccessDenied", "min behind the server")),
         mended: |bench| bench.server.clock().skew(SignedDuration::ZERO),
     },
     Case {
@@ -105,7 +105,7 @@ const CASES: &[Case] = &[
                 FaultKind::Refuse { status: 400, code: "InvalidParameter".to_owned(), retry_after: None };
             befall(bench, Operation::CreateQueue, mishap);
         },
-        said: Some(("Rejected", "400 InvalidParameter")),
+        condition: Some(("Rejected", "400 InvalidParameter")),
         mended: clear,
     },
     Case {
@@ -115,13 +115,13 @@ const CASES: &[Case] = &[
                 FaultKind::Refuse { status: 400, code: "QuotaExceeded".to_owned(), retry_after: None };
             befall(bench, Operation::CreateQueue, mishap);
         },
-        said: Some(("Rejected", "QuotaExceeded")),
+        condition: Some(("Rejected", "QuotaExceeded")),
         mended: clear,
     },
     Case {
         name: "no-rights",
         wrong: |bench| bench.server.revoke(bench.server.compartment()),
-        said: Some(("AccessOrAbsenceUnclear", "NotAuthorizedOrNotFound")),
+        condition: Some(("AccessOrAbsenceUnclear", "NotAuthorizedOrNotFound")),
         mended: |bench| bench.server.grant(bench.server.compartment()),
     },
 ];
@@ -130,7 +130,7 @@ async fn check(case: &Case) {
     let bench = Bench::with("answers", Script::default(), quick(), at_home).await;
     (case.wrong)(&bench);
     let queue = bench.apply(&bench.queue(case.name, json!({}))).await;
-    if let Some((reason, message)) = case.said {
+    if let Some((reason, message)) = case.condition {
         bench
             .until(&queue, &format!("{}: {reason}, {message}", case.name), |queue| {
                 ["Stalled", "Progressing"].iter().map(|kind| condition(queue, kind)).any(|condition| {

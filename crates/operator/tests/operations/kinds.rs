@@ -23,13 +23,13 @@ impl Admission {
         Self { resource, api }
     }
 
-    /// What is said to a new object with this spec; nothing when it is accepted.
+    /// The refusal of a new object with this spec; nothing when it is accepted.
     async fn create(&self, spec: &Value) -> Option<String> {
         let parameters = PostParams { dry_run: true, ..PostParams::default() };
         refusal(self.api.create(&parameters, &self.object("tried", spec)).await)
     }
 
-    /// What is said to a change of the object `name`; nothing when it is accepted.
+    /// The refusal of a change of the object `name`; nothing when it is accepted.
     async fn change(&self, name: &str, spec: &Value) -> Option<String> {
         let parameters = PatchParams { dry_run: true, ..PatchParams::default() };
         refusal(self.api.patch(name, &parameters, &Patch::Merge(json!({ "spec": spec }))).await)
@@ -53,11 +53,11 @@ fn refusal(result: kube::Result<DynamicObject>) -> Option<String> {
 }
 
 #[track_caller]
-fn assert_said(case: &Value, said: Option<&str>, expected: Option<&str>) {
-    match (said, expected) {
+fn assert_refusal(case: &Value, refusal: Option<&str>, expected: Option<&str>) {
+    match (refusal, expected) {
         (None, None) => {}
-        (Some(said), Some(expected)) if said.contains(expected) => {}
-        _ => panic!("{case}: said {said:?}, expected {expected:?}"),
+        (Some(refusal), Some(expected)) if refusal.contains(expected) => {}
+        _ => panic!("{case}: refused with {refusal:?}, expected {expected:?}"),
     }
 }
 
@@ -83,7 +83,7 @@ async fn a_queue_keeps_its_ranges() {
     ] {
         let mut spec = json!({"displayName": "orders", "compartmentId": "c1"});
         spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        assert_said(&fields, queues.create(&spec).await.as_deref(), expected);
+        assert_refusal(&fields, queues.create(&spec).await.as_deref(), expected);
     }
 }
 
@@ -106,7 +106,7 @@ async fn a_queue_keeps_what_cannot_be_changed() {
         ("full", json!({"compartmentId": "c2"}), Some("compartmentId cannot be changed")),
         ("plain", json!({"retentionInSeconds": 86_400}), None),
     ] {
-        assert_said(&fields, queues.change(name, &fields).await.as_deref(), expected);
+        assert_refusal(&fields, queues.change(name, &fields).await.as_deref(), expected);
     }
 }
 
@@ -128,7 +128,7 @@ async fn a_stream_keeps_its_ranges_and_has_one_home() {
     ] {
         let mut spec = json!({"name": "clicks", "partitions": 2});
         spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        assert_said(&fields, streams.create(&spec).await.as_deref(), expected);
+        assert_refusal(&fields, streams.create(&spec).await.as_deref(), expected);
     }
 }
 
@@ -158,7 +158,7 @@ async fn a_stream_keeps_what_cannot_be_changed() {
         ("pooled", json!({"streamPoolId": null, "compartmentId": "c1"}), Some("but not removed")),
         ("pooled", json!({"retentionInHours": 24}), None),
     ] {
-        assert_said(&fields, streams.change(name, &fields).await.as_deref(), expected);
+        assert_refusal(&fields, streams.change(name, &fields).await.as_deref(), expected);
     }
 }
 

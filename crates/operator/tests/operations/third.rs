@@ -79,7 +79,7 @@ async fn a_described_kind_inherits_everything() {
     assert_eq!(changed["status"]["status"]["async"]["lastOperation"]["phase"], "update");
 
     // What the description forbids, the definition refuses.
-    for (fields, said) in [
+    for (fields, message) in [
         (json!({"tone": "HOARSE"}), "spec.tone: Unsupported value"),
         (json!({"tone": "LOUD"}), "tone can be neither changed nor removed after the topic is created"),
         (json!({"forumId": "f2"}), "forumId cannot be changed after the topic is created"),
@@ -88,7 +88,7 @@ async fn a_described_kind_inherits_everything() {
         let patch = json!({"spec": fields}).to_string();
         let refused = bench.namespace.kubectl(&["patch", "topic", "news", "--type=merge", "-p", &patch]);
         let refused = format!("{:?}", refused.unwrap_err());
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(message), "{refused}");
     }
     let everything = bench.namespace.kubectl(&["get", "topics,events", "-o", "yaml"]).unwrap();
     assert!(!everything.contains("hunter2"), "a password is neither in status nor in events");

@@ -192,8 +192,8 @@ fn variants(kind: Kind, shape: &Shape) -> Option<&'static [String]> {
 fn is_variant(kind: Kind, shape: &Shape, value: &Value, variants: &[String]) -> bool {
     let Shape::Model(name) = shape else { return true };
     let discriminator = kind.model(name).and_then(|model| model.discriminator.as_deref());
-    let said = discriminator.and_then(|name| value.get(name)?.as_str());
-    said.is_some_and(|said| variants.iter().any(|variant| variant == said))
+    let tag = discriminator.and_then(|name| value.get(name)?.as_str());
+    tag.is_some_and(|tag| variants.iter().any(|variant| variant == tag))
 }
 
 fn default(field: &Field) -> Option<Value> {

@@ -95,8 +95,8 @@ impl Plimsoll {
         if output.status.code().is_some_and(|code| expected.contains(&code)) {
             return Ok(text(&output.stdout));
         }
-        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        Err(untrue(format!("`plimsoll {verb}` ended with {}:\n{said}", output.status)))
+        let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        Err(untrue(format!("`plimsoll {verb}` ended with {}:\n{printed}", output.status)))
     }
 
     fn target(&self, kind: &str) -> &ObjectRef {

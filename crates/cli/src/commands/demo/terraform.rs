@@ -64,8 +64,8 @@ impl Terraform {
 
     /// Applies everything; returns Terraform's summary line.
     pub(super) async fn apply(&self) -> Result<String, Failure> {
-        let said = self.succeeded(&["apply", "-auto-approve", "-input=false", "-no-color"]).await?;
-        let summary = said.lines().find(|line| line.starts_with("Apply complete!"));
+        let printed = self.succeeded(&["apply", "-auto-approve", "-input=false", "-no-color"]).await?;
+        let summary = printed.lines().find(|line| line.starts_with("Apply complete!"));
         Ok(summary.ok_or_else(|| untrue("the apply did not complete"))?.to_owned())
     }
 
@@ -105,8 +105,8 @@ impl Terraform {
             return Ok(text(&output.stdout));
         }
         let name = self.name;
-        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        Err(untrue(format!("`{name} {}` failed:\n{said}", arguments.join(" "))))
+        let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        Err(untrue(format!("`{name} {}` failed:\n{printed}", arguments.join(" "))))
     }
 
     async fn run(&self, arguments: &[&str]) -> Result<Output, Failure> {

@@ -96,8 +96,8 @@ async fn a_plugin_that_prints_endlessly_is_stopped() {
     check("yes hunter2", "exec plugin \"sh\" printed more than 1024 KiB and was stopped").await;
     // Only the end of standard error is kept.
     let complaints = "yes | head -c 1000000 >&2; echo done >&2; exit 1";
-    let said = format!("{}done", "y\n".repeat(7));
-    check(complaints, &format!("exec plugin \"sh\" failed (exit status: 1): {said}")).await;
+    let output = format!("{}done", "y\n".repeat(7));
+    check(complaints, &format!("exec plugin \"sh\" failed (exit status: 1): {output}")).await;
 }
 
 /// A plugin is often a script, and what hangs is a program the script has started.
