@@ -12,6 +12,7 @@ mod ownership;
 mod random;
 mod refusing;
 mod replacing;
+mod rows;
 mod states;
 mod waiting;
 mod warnings;
