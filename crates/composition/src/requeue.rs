@@ -27,13 +27,23 @@ pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// The fingerprint of an XR with its composed and required objects, each in a stable order.
-    pub fn of<'a>(xr: &Object, others: impl IntoIterator<Item = &'a Object>) -> Self {
+    pub fn of(xr: &Object, others: impl IntoIterator<Item = ContentHash>) -> Self {
         let mut sha = Sha256::new();
         sha.update(hash(&content_of_composite(xr)));
-        for other in others {
-            sha.update(hash(&content(other)));
+        for ContentHash(other) in others {
+            sha.update(other);
         }
         Self(sha.finalize().into())
+    }
+}
+
+/// The part of one object in a fingerprint: a hash without what changes at every write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    pub fn of(object: &Object) -> Self {
+        Self(hash(&content(object)))
     }
 }
 

@@ -17,11 +17,11 @@ fn only_content_counts_as_a_change() {
     });
     let child = object(json!({"metadata": {"name": "c", "resourceVersion": "1"}, "status": {
         "conditions": [{"type": "Ready", "status": "False"}]}}));
-    let before = Fingerprint::of(&object(base.clone()), [&child]);
+    let before = Fingerprint::of(&object(base.clone()), [ContentHash::of(&child)]);
     let check = |name: &str, changes: bool, change: &dyn Fn(&mut Value)| {
         let mut value = base.clone();
         change(&mut value);
-        assert_eq!(Fingerprint::of(&object(value), [&child]) != before, changes, "{name}");
+        assert_eq!(Fingerprint::of(&object(value), [ContentHash::of(&child)]) != before, changes, "{name}");
     };
     check("versions", false, &|xr| xr["metadata"]["resourceVersion"] = json!("2"));
     check("generation", false, &|xr| xr["metadata"]["generation"] = json!(2));
@@ -37,10 +37,10 @@ fn only_content_counts_as_a_change() {
     // A child that is itself an XR is ready when its engine says so.
     let mut ready = child.clone();
     ready["status"]["conditions"][0]["status"] = json!("True");
-    assert_ne!(Fingerprint::of(&object(base.clone()), [&ready]), before);
+    assert_ne!(Fingerprint::of(&object(base.clone()), [ContentHash::of(&ready)]), before);
     let mut touched = child.clone();
     touched["metadata"]["resourceVersion"] = json!("2");
-    assert_eq!(Fingerprint::of(&object(base.clone()), [&touched]), before);
+    assert_eq!(Fingerprint::of(&object(base.clone()), [ContentHash::of(&touched)]), before);
     // An XR without status and one with only the engine's words in it are the same.
     let bare = object(json!({"metadata": {"name": "x"}}));
     let observed = object(json!({"metadata": {"name": "x"}, "status": {"conditions": [{"type": "Synced"}]}}));

@@ -1,15 +1,17 @@
 //! An operator that replaces another one repeats neither its writes nor its Events.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cluster::{Selection, Session};
-use composition::protocol::{Ready, Resource, RunRequest};
+use composition::protocol::{Match, Ready, Resource, ResourceSelector, RunRequest};
 use functions::{FunctionError, RunResponse, ServeOptions, Server, Transport, response};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::fixture::{apply, composition, delete, events, get, is_true, legacy_xrd, until, until_recorded};
+use crate::fixture::{PATIENCE, apply, composition, delete, events, get, is_true, legacy_xrd, until, until_recorded};
 use crate::operators::{Operator, Writes, alone};
 use crate::platform::{desire, map};
 
@@ -113,6 +115,92 @@ async fn a_restarted_operator_repeats_neither_writes_nor_events() {
     until(&session, &map, "it is put right", |map| map["data"]["a"] == "1").await;
     until_recorded(&session, &claim, "Normal ComposeResources: the price list is of today").await;
     third.kill();
+}
+
+/// Desires a map with the colour of the shelf that it requires, and records the colours it was given.
+fn painted(given: &Arc<Mutex<Vec<String>>>) -> impl functions::Function {
+    let given = Arc::clone(given);
+    move |request: RunRequest| {
+        let mut rsp = response::to(&request);
+        // No answer holds for so short a time that it causes another call.
+        rsp.meta.ttl = None;
+        let selector = ResourceSelector {
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            matching: Match::Labels(BTreeMap::from([("shelf".to_owned(), "restart".to_owned())])),
+            namespace: Some("default".to_owned()),
+        };
+        rsp.requirements.resources.insert("shelf".to_owned(), selector);
+        if let Some([shelf]) = request.required_resources.get("shelf").map(Vec::as_slice) {
+            let colour = shelf.object["data"]["colour"].as_str().unwrap_or_default().to_owned();
+            desire(&mut rsp, "map", map(&json!({"colour": colour})));
+            given.lock().unwrap().push(colour);
+        }
+        async move { Ok::<_, FunctionError>(rsp) }
+    }
+}
+
+/// A client that counts lists of the shelf.
+fn counting_lists(client: kube::Client, lists: Arc<AtomicUsize>) -> kube::Client {
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let query = request.uri().query().unwrap_or_default();
+        if query.contains("shelf%3Drestart") && !query.contains("watch=") {
+            lists.fetch_add(1, Ordering::SeqCst);
+        }
+        let client = client.clone();
+        async move { client.send(request).await }
+    });
+    kube::Client::new(service, "default")
+}
+
+#[tokio::test]
+async fn a_restarted_operator_lists_what_functions_require_once_and_calls_them_once() {
+    let (sandbox, _turn) = alone().await;
+    let session = Session::new(sandbox.client().await);
+    let (group, function) = ("restart-required.example.org", "function-restart-required");
+    let given = Arc::default();
+    let server = Server::bind(ServeOptions::new("127.0.0.1:0", Transport::Insecure)).await.unwrap();
+    let functions = BTreeMap::from([(function.to_owned(), server.address().unwrap().to_string())]);
+    tokio::spawn(server.run(painted(&given), std::future::pending()));
+    let shelf = |colour: &str| {
+        let mut shelf = map(&json!({"colour": colour}));
+        shelf["metadata"]["name"] = "restart-shelf".into();
+        shelf["metadata"]["labels"] = json!({"shelf": "restart"});
+        shelf
+    };
+    apply(&session, &shelf("red")).await;
+    apply(&session, &composition(group, group, &[function])).await;
+    apply(&session, &legacy_xrd(group)).await;
+    let xr = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "XApp", "metadata": {"name": "restart-required"}, "spec": {},
+    });
+    let first = Operator::start(sandbox, functions.clone(), None);
+    until(&session, &legacy_xrd(group), "it is established", |xrd| is_true(xrd, "Established")).await;
+    apply(&session, &xr).await;
+    until(&session, &xr, "it is ready", |xr| is_true(xr, "Ready")).await;
+    first.kill();
+
+    given.lock().unwrap().clear();
+    let lists = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&lists);
+    let second =
+        Operator::start_with(functions, async move || counting_lists(sandbox.client().await, counted));
+    eventually("the function is called", || !given.lock().unwrap().is_empty()).await;
+    // What is watched from a second list on would be seen to change only after that list.
+    apply(&session, &shelf("blue")).await;
+    eventually("the function sees the change", || given.lock().unwrap().iter().any(|it| it == "blue")).await;
+    second.kill();
+    let reds = given.lock().unwrap().iter().filter(|colour| *colour == "red").count();
+    assert_eq!((lists.load(Ordering::SeqCst), reds), (1, 1), "lists, calls");
+}
+
+async fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "{what}");
 }
 
 /// Waits until the function was called `more` times; when it is, all passes but the last are over.

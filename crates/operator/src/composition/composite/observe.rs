@@ -11,7 +11,7 @@ use composition::health::{ReconcileFailure, Stage};
 use composition::object;
 use composition::observed::{Observed, observe};
 use composition::protocol::{Object, SecretData, State};
-use composition::requeue::Fingerprint;
+use composition::requeue::{ContentHash, Fingerprint};
 use manifest::ObjectRef;
 use serde_json::Value;
 
@@ -29,15 +29,20 @@ impl Composer {
         revision: Option<&Composition>,
         required: &BTreeSet<Scope>,
     ) -> Fingerprint {
+        fingerprint(xr, revision, &self.children(xr), &self.required(required))
+    }
+
+    /// The composed resources of `xr` that stores have.
+    pub(super) fn children(&self, xr: &Object) -> Vec<ContentHash> {
         let refs = Composite::new(xr, self.layout).resource_refs();
         let children: Vec<Arc<Value>> = refs.iter().filter_map(|reference| self.child(reference)).collect();
-        let required: Vec<Arc<Value>> = required
-            .iter()
-            .filter_map(|scope| self.dependents.watched(scope))
-            .flat_map(|watched| watched.store.state())
-            .collect();
-        let objects = children.iter().chain(&required).filter_map(|object| object.as_object());
-        Fingerprint::of(xr, objects.chain(revision.map(|revision| &revision.object)))
+        content_hashes(&children).collect()
+    }
+
+    /// What stores have of what functions require.
+    pub(super) fn required(&self, scopes: &BTreeSet<Scope>) -> Vec<ContentHash> {
+        let watched = scopes.iter().filter_map(|scope| self.dependents.watched(scope));
+        watched.flat_map(|watched| watched.store.state()).flat_map(|object| content_hashes([&object])).collect()
     }
 
     /// A composed resource in the store of its kind.
@@ -101,6 +106,23 @@ impl Composer {
         }
         Ok(Arc::new(observed.state(xr, own, details)))
     }
+}
+
+/// A hash of what a reconcile sees, whether it comes from stores now or was given to functions before.
+pub(super) fn fingerprint(
+    xr: &Object,
+    revision: Option<&Composition>,
+    children: &[ContentHash],
+    required: &[ContentHash],
+) -> Fingerprint {
+    let revision = revision.map(|revision| ContentHash::of(&revision.object));
+    Fingerprint::of(xr, children.iter().chain(required).copied().chain(revision))
+}
+
+pub(super) fn content_hashes<'a>(
+    objects: impl IntoIterator<Item = &'a Arc<Value>>,
+) -> impl Iterator<Item = ContentHash> {
+    objects.into_iter().filter_map(|object| object.as_object()).map(ContentHash::of)
 }
 
 /// What `publisher` has published to `secret`; empty while that does not exist.

@@ -11,6 +11,7 @@ use composition::pipeline::{Audience, Outcome, Pipeline};
 use composition::protocol::{
     Match, Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
 };
+use composition::requeue::ContentHash;
 use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
 use diag::error_chain;
 use functions::{Reservation, ResolveError, ResolveFuture, Resolver};
@@ -18,6 +19,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Composer;
+use super::observe::content_hashes;
 use crate::composition::schema;
 use crate::composition::watches::{Scope, Watched, is_secret};
 
@@ -33,12 +35,14 @@ pub(super) struct PipelineRun {
     pub(super) required: BTreeMap<String, Requirements>,
     /// The scopes of that, including those that matched nothing.
     pub(super) scopes: BTreeSet<Scope>,
+    /// The objects of these scopes that functions were given, in the order of the scopes.
+    pub(super) given: Vec<ContentHash>,
     /// The function that could not be reached.
     pub(super) unreachable: Option<String>,
     /// The memory that `outcome` takes.
     pub(super) reservation: Reservation,
-    /// Keeps the stores of `scopes` open until the XR depends on them.
-    _stores: Vec<Arc<Watched>>,
+    /// The stores of `scopes`, to be kept until the XR depends on them.
+    pub(super) stores: Vec<Arc<Watched>>,
 }
 
 impl Composer {
@@ -101,8 +105,10 @@ impl Composer {
         }
         let reservation = runner.into_reservation();
         let opened = resolver.opened.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (scopes, stores) = opened.into_iter().unzip::<_, _, BTreeSet<_>, Vec<_>>();
-        PipelineRun { outcome, failure, required, scopes, unreachable, reservation, _stores: stores }
+        let (scopes, opened) = opened.into_iter().unzip::<_, _, BTreeSet<_>, Vec<_>>();
+        let (stores, given) = opened.into_iter().unzip::<_, Vec<_>, Vec<_>, Vec<_>>();
+        let given = given.into_iter().flatten().collect();
+        PipelineRun { outcome, failure, required, scopes, given, unreachable, reservation, stores }
     }
 
     async fn request(
@@ -184,14 +190,24 @@ impl Composer {
 /// Gives functions what they require, from stores that are opened for it.
 struct StoreResolver<'a> {
     composer: &'a Composer,
-    opened: Mutex<BTreeMap<Scope, Arc<Watched>>>,
+    /// Each store, and the objects that were last given from it.
+    opened: Mutex<BTreeMap<Scope, (Arc<Watched>, Vec<ContentHash>)>>,
 }
 
 impl StoreResolver<'_> {
-    fn open(&self, scope: Scope) -> Arc<Watched> {
-        let watched = self.composer.engine.watches.open(&scope);
+    fn open(&self, scope: &Scope) -> Arc<Watched> {
+        let watched = self.composer.engine.watches.open(scope);
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(opened.entry(scope).or_insert(watched))
+        Arc::clone(&opened.entry(scope.clone()).or_insert((watched, Vec::new())).0)
+    }
+
+    /// The objects in the store of `scope`, which is open.
+    fn give(&self, scope: &Scope) -> Vec<Arc<Value>> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((watched, given)) = opened.get_mut(scope) else { return Vec::new() };
+        let found: Vec<Arc<Value>> = watched.store.state().collect();
+        *given = content_hashes(&found).collect();
+        found
     }
 }
 
@@ -213,9 +229,8 @@ impl Resolver for StoreResolver<'_> {
             if is_secret(&scope.gvk) && !matches!(selector.matching, Match::Name(_)) {
                 return self.list(&scope).await;
             }
-            let watched = self.open(scope);
-            watched.ready().await.map_err(ResolveError)?;
-            let mut found: Vec<Arc<Value>> = watched.store.state().collect();
+            self.open(&scope).ready().await.map_err(ResolveError)?;
+            let mut found = self.give(&scope);
             found.sort_by_cached_key(|object| {
                 let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
                 format!("{}/{}", text("/metadata/namespace"), text("/metadata/name"))

@@ -26,6 +26,7 @@ use tokio::time::Instant;
 
 use super::actor::Actor;
 use super::memory::{Unwritten, XrMemory, XrSignals};
+use super::observe::fingerprint;
 use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
 use crate::composition::MANAGER;
@@ -165,11 +166,16 @@ impl Composer {
         self.depend(key, xr, None, &memory.scopes);
         // What cannot be watched is read instead, and reported when it is applied.
         let _watched = self.watched(&Composite::new(xr, self.layout).resource_refs()).await;
+        // Before they are observed: what changes from here on leads to another reconcile.
+        let children = self.children(xr);
+        let required = self.required(&memory.scopes);
+        let seen = fingerprint(xr, Some(&selected.revision), &children, &required);
         let observed = self.observe(xr).await?;
         progress.missing = observed.missing.iter().map(|reference| reference.name.clone()).collect();
         let actor = self.actor(xr)?;
         let state = self.state(xr, &observed, &actor, &mut progress.events).await?;
-        let seen = self.fingerprint(xr, Some(&selected.revision), &memory.scopes);
+        // Open until the XR depends on them, or they would be listed once more.
+        let mut _stores = Vec::new();
         if let Some(Unwritten { observed, returned, outcome }) =
             memory.unwritten.take().filter(|unwritten| unwritten.holds(seen))
         {
@@ -182,10 +188,12 @@ impl Composer {
             progress.reservation = run.reservation;
             memory.required = run.required;
             memory.scopes = run.scopes;
+            _stores = run.stores;
             if let Some(failure) = run.failure {
                 self.depend(key, xr, None, &memory.scopes);
                 return Err(failure.into());
             }
+            let seen = fingerprint(xr, Some(&selected.revision), &children, &run.given);
             progress.returned = Some((seen, Instant::now()));
         }
 
@@ -317,6 +325,8 @@ impl Composer {
         let selected = select(Composite::new(xr, self.layout), &self.kind, &self.engine.catalogue);
         let revision = selected.as_ref().ok().map(|selected| &selected.revision);
         let written = self.fingerprint(xr, revision, &memory.scopes);
+        // What functions saw, if they returned: after a restart that is more than was known when the reconcile began.
+        let seen = progress.returned.map_or(seen, |(seen, _)| seen);
         memory.history.record(seen, written);
         memory.ttl = progress.outcome.ttl;
         let now = Instant::now();
