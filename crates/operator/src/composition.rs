@@ -54,7 +54,8 @@ pub async fn run(context: Context, stop: CancellationToken) {
 }
 
 async fn try_run(context: Context, stop: CancellationToken) -> Result<(), CertificatesError> {
-    let Context { session, events, metrics, options, readiness, .. } = context;
+    let Context { session, events, metrics, options, readiness, leadership, functions: in_process, .. } =
+        context;
     let settings = &options.functions;
     let locations = Arc::new(FunctionLocations::new(settings.endpoints.clone()));
     let functions = {
@@ -67,14 +68,18 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
             max_memory: settings.max_memory,
             ..functions::Options::default()
         };
-        Functions::new(options, move |name| locations.locate(name))?
+        let functions = Functions::new(options, move |name| locations.locate(name))?;
+        match in_process {
+            Some(runner) => functions.in_process(runner),
+            None => functions,
+        }
     };
     let own_namespace = options.namespace.as_ref().map(|namespace| namespace.as_str().to_owned());
     let namespace = own_namespace.unwrap_or_else(|| session.client().default_namespace().to_owned());
     let engine = Arc::new(Engine {
         watches: Watches::new(session.clone(), options.shard.clone(), stop.clone()),
         shard: options.shard.clone(),
-        client: ObjectClient::new(session),
+        client: ObjectClient::new(session).while_leading(leadership),
         events,
         metrics,
         functions,
@@ -90,6 +95,7 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
         Stores::start(&engine, &readiness).await
     };
     let stores = tokio::select! {
+        biased;
         stores = starting => stores,
         () = engine.stop.cancelled() => return Ok(()),
     };
@@ -180,6 +186,7 @@ impl Stores {
             )
         };
         tokio::select! {
+            biased;
             _ = controllers => {}
             _ = watches => {}
         }

@@ -24,6 +24,7 @@ use crate::options::Options;
 use crate::rivals;
 use crate::runtime::events::Events;
 use crate::runtime::health::{self, Pages, Readiness};
+use crate::runtime::leadership::Leadership;
 use crate::runtime::lease::{Candidate, Lost};
 use crate::runtime::metrics::Metrics;
 
@@ -73,15 +74,17 @@ pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error>
     let events = Events::start(session.client().clone(), identity.clone(), metrics.clone());
     let namespace =
         options.namespace.clone().or_else(|| Namespace::new(session.client().default_namespace()));
+    let leadership = Leadership::default();
     let candidate = options.elects(&environment).then(|| Candidate {
         session: session.clone(),
         namespace: namespace.unwrap_or_else(|| Namespace::new("default").expect("`default` is a valid name")),
         name: options.lease_name.clone().unwrap_or_else(|| options.shard.lease_name()),
         identity,
         duration: options.lease_duration,
+        leadership: leadership.clone(),
     });
-    let context =
-        Context { readiness: readiness.clone(), ..Context::new(session, events.clone(), metrics, options) };
+    let context = Context::new(session, events.clone(), metrics, options);
+    let context = Context { readiness: readiness.clone(), leadership, ..context };
     let outcome = match candidate {
         Some(candidate) => run_when_leading(&candidate, &context, &stop).await,
         None => run_alone(&context, &stop).await,

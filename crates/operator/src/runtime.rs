@@ -6,7 +6,9 @@
 //!                                            └───requeue─────┘ Action, or an error and its backoff
 //! ```
 //!
-//! [`lease`] decides which copy of the operator may run controllers; [`health`] and [`metrics`] report on all of them.
+//! [`lease`] decides which copy of the operator may run controllers, and [`leadership`] until when that copy may write;
+//! [`health`] and [`metrics`] report on all of them.
+//! Every `select!` is biased: what happens next follows from what has happened, so that a simulation can repeat it.
 //! `book/src/decisions/0007-controller-runtime.md` says why this is not `kube::runtime`.
 
 pub mod client;
@@ -14,6 +16,7 @@ pub mod controller;
 pub mod events;
 pub(crate) mod finalizer;
 pub mod health;
+pub mod leadership;
 pub(crate) mod lease;
 pub mod metrics;
 pub mod queue;

@@ -47,6 +47,7 @@ pub(super) async fn watch(engine: &Arc<Engine>, namespace: &str) {
         let mut changes = store.subscribe();
         loop {
             let change = tokio::select! {
+                biased;
                 () = engine.stop.cancelled() => return,
                 Some(change) = changes.recv() => change,
                 else => return,

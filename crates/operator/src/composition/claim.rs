@@ -39,6 +39,7 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
     });
     // An XR that has not been listed yet would look as if it did not exist.
     tokio::select! {
+        biased;
         () = stop.cancelled() => return,
         () = binder.xrs.store.wait_until_synced() => {}
     }
@@ -49,6 +50,7 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
         )
     };
     tokio::select! {
+        biased;
         () = controller::run(&binder, &binder.queue, &binder.engine.metrics, stop) => {}
         _ = watches => {}
     }

@@ -58,6 +58,7 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
         )
     };
     tokio::select! {
+        biased;
         () = controller::run(&composer, &composer.queue, &composer.engine.metrics, stop) => {}
         _ = watches => {}
     }

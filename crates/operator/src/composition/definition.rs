@@ -86,6 +86,7 @@ impl Definitions {
         let source = Source { trim: keep_owner_and_status, ..Source::of(crd) };
         let crds = Store::start(self.engine.client.session().clone(), source, &self.engine.stop);
         tokio::select! {
+            biased;
             () = controller::run(self, &self.queue, &self.engine.metrics, self.engine.stop.clone()) => {}
             () = self.queue.watch(self.xrds.subscribe(), |change| [change.key.name.clone()]) => {}
             () = self.queue.watch(crds.subscribe(), xrds_of) => {}

@@ -44,7 +44,7 @@ pub async fn run(context: Context, stop: CancellationToken) {
         () = tokio::time::sleep(SECRETS_TIMEOUT) => {}
         () = stop.cancelled() => return,
     }
-    let client = ObjectClient::new(context.session.clone());
+    let client = ObjectClient::new(context.session.clone()).while_leading(context.leadership.clone());
     let in_use = Arc::new(CredentialsInUse::new(client, clients.secrets().clone()));
     let cloud = Arc::new(Cloud { clients, namespaces, in_use });
     tokio::select! {
@@ -119,7 +119,7 @@ fn control(
     kind: Kind,
     stop: CancellationToken,
 ) -> impl Future<Output = ()> + Send + use<> {
-    let Context { session, events, metrics, options, readiness, .. } = context;
+    let Context { session, events, metrics, options, readiness, leadership, .. } = context;
     let start = |source| Store::start(session.clone(), source, &stop);
     let all = source(kind, options.namespace.clone());
     let store = start(all.clone().in_shard(&options.shard));
@@ -130,7 +130,7 @@ fn control(
     let of_objects = Arc::clone(cloud);
     let controller = CloudController {
         kind,
-        client: ObjectClient::new(session.clone()),
+        client: ObjectClient::new(session.clone()).while_leading(leadership.clone()),
         store,
         of_namespaces: vec![
             (cloud.clients.secrets().clone(), credentials::changed),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ::composition::FunctionRunner;
 use cluster::Session;
 use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
@@ -14,6 +15,7 @@ use crate::operations;
 use crate::options::{Half, Options};
 use crate::runtime::events::Events;
 use crate::runtime::health::Readiness;
+use crate::runtime::leadership::Leadership;
 use crate::runtime::metrics::Metrics;
 
 /// What all controllers share.
@@ -24,8 +26,11 @@ pub struct Context {
     pub metrics: Metrics,
     pub options: Arc<Options>,
     pub readiness: Readiness,
+    pub leadership: Leadership,
     /// The environment that the operator's own cloud credentials come from.
     pub environment: fn(&str) -> Option<String>,
+    /// Runs functions in this process instead of at their endpoints, for tests whose time is virtual.
+    pub functions: Option<Arc<dyn FunctionRunner>>,
 }
 
 impl Context {
@@ -33,7 +38,8 @@ impl Context {
     pub fn new(session: Session, events: Events, metrics: Metrics, options: Options) -> Self {
         let options = Arc::new(options);
         let environment = |name: &str| std::env::var(name).ok();
-        Self { session, events, metrics, options, readiness: Readiness::default(), environment }
+        let (readiness, leadership) = (Readiness::default(), Leadership::default());
+        Self { session, events, metrics, options, readiness, leadership, environment, functions: None }
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::controller::goes_first;
+use super::leadership::{Leadership, NotLeading};
 
 /// More writes at once would only queue up at the API server, which then rejects some.
 const MAX_CONCURRENT_WRITES: usize = 24;
@@ -24,6 +25,7 @@ pub struct ObjectClient {
     session: Session,
     writes: Arc<Semaphore>,
     reserved: Arc<Semaphore>,
+    leadership: Leadership,
 }
 
 /// Why an object was not read or written.
@@ -33,6 +35,8 @@ pub enum ApiError {
     Identity(#[from] IdentityError),
     #[error(transparent)]
     Cluster(#[from] Error),
+    #[error(transparent)]
+    NotLeading(#[from] NotLeading),
 }
 
 impl ApiError {
@@ -72,6 +76,7 @@ impl ApiError {
     pub(crate) fn class(&self) -> &'static str {
         match self {
             Self::Identity(_) => "BadKind",
+            Self::NotLeading(_) => "NotLeading",
             Self::Cluster(error) => error.class().name(),
         }
     }
@@ -80,6 +85,7 @@ impl ApiError {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Identity(error) => error.to_string(),
+            Self::NotLeading(error) => error.to_string(),
             Self::Cluster(error) => match error.status() {
                 Some(status) if !status.message.is_empty() => status.message.clone(),
                 _ => error_chain(error),
@@ -95,7 +101,7 @@ impl ApiError {
 
     pub(crate) fn status(&self) -> Option<&cluster::ApiStatus> {
         match self {
-            Self::Identity(_) => None,
+            Self::Identity(_) | Self::NotLeading(_) => None,
             Self::Cluster(error) => error.status(),
         }
     }
@@ -104,7 +110,14 @@ impl ApiError {
 impl ObjectClient {
     pub fn new(session: Session) -> Self {
         let (writes, reserved) = (Semaphore::new(MAX_CONCURRENT_WRITES), Semaphore::new(RESERVED_WRITES));
-        Self { session, writes: Arc::new(writes), reserved: Arc::new(reserved) }
+        let leadership = Leadership::default();
+        Self { session, writes: Arc::new(writes), reserved: Arc::new(reserved), leadership }
+    }
+
+    /// A client that writes only while `leadership` holds.
+    #[must_use]
+    pub(crate) fn while_leading(self, leadership: Leadership) -> Self {
+        Self { leadership, ..self }
     }
 
     /// A client whose requests are made as `user`.
@@ -143,7 +156,7 @@ impl ObjectClient {
 
     pub(crate) async fn create(&self, object: &Object, manager: &str) -> Result<Object, ApiError> {
         let (target, body) = (ObjectRef::of(object)?, Value::Object(object.clone()));
-        let _permit = self.permit().await;
+        let _permit = self.permit().await?;
         Ok(self::object(self.session.create(&target, &body, Write::by(manager)).await?))
     }
 
@@ -175,7 +188,7 @@ impl ObjectClient {
 
     async fn apply_with(&self, intent: &Object, write: Write<'_>) -> Result<Object, ApiError> {
         let (target, body) = (ObjectRef::of(intent)?, Value::Object(intent.clone()));
-        let _permit = self.permit().await;
+        let _permit = self.permit().await?;
         Ok(object(self.session.apply(&target, &body, write).await?))
     }
 
@@ -191,7 +204,7 @@ impl ObjectClient {
 
     async fn replace_with(&self, object: &Object, write: Write<'_>) -> Result<Object, ApiError> {
         let (target, body) = (ObjectRef::of(object)?, Value::Object(object.clone()));
-        let _permit = self.permit().await;
+        let _permit = self.permit().await?;
         Ok(self::object(self.session.replace(&target, &body, write).await?))
     }
 
@@ -203,7 +216,7 @@ impl ObjectClient {
         manager: &str,
     ) -> Result<Object, ApiError> {
         let target = ObjectRef::of(object)?;
-        let _permit = self.permit().await;
+        let _permit = self.permit().await?;
         Ok(self::object(self.session.patch(&target, patch_type, patch, Write::by(manager)).await?))
     }
 
@@ -223,7 +236,7 @@ impl ObjectClient {
             timeout: std::time::Duration::ZERO,
             force: false,
         };
-        let _permit = self.permit().await;
+        let _permit = self.permit().await?;
         let deleted = match self.session.delete(target, &how).await {
             Err(error) => match error.served_target(target) {
                 Some(served) => self.session.delete(&served, &how).await,
@@ -234,16 +247,19 @@ impl ObjectClient {
         Ok(deleted? == Deletion::Requested)
     }
 
-    async fn permit(&self) -> SemaphorePermit<'_> {
+    /// The turn to write, if this copy still leads when it comes.
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, NotLeading> {
         let permit = if goes_first() {
             tokio::select! {
+                biased;
                 permit = self.reserved.acquire() => permit,
                 permit = self.writes.acquire() => permit,
             }
         } else {
             self.writes.acquire().await
         };
-        permit.expect("the semaphore is never closed")
+        self.leadership.check()?;
+        Ok(permit.expect("the semaphore is never closed"))
     }
 }
 

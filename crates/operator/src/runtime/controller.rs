@@ -150,6 +150,7 @@ pub async fn run<R: Reconciler>(
             continue;
         }
         tokio::select! {
+            biased;
             () = stop.cancelled() => {}
             (key, ended) = running.next() => finish(reconciler.name(), queue, metrics, key, ended),
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}

@@ -16,6 +16,7 @@ use manifest::{GroupVersionKind, Namespace};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::leadership::Leadership;
 use super::store::{Changes, Key, Source, Store};
 
 /// The lease that the copies of an operator for all objects compete for.
@@ -38,6 +39,8 @@ pub(crate) struct Candidate {
     /// Unique among copies and among earlier runs of this one.
     pub(crate) identity: String,
     pub(crate) duration: Duration,
+    /// What controllers may write by, which lasts as long as the lease.
+    pub(crate) leadership: Leadership,
 }
 
 /// A term of leadership: this copy holds the lease.
@@ -91,7 +94,10 @@ impl Candidate {
             }
             let sent = Instant::now();
             match self.take(lease).await {
-                Ok(lease) => return Term { candidate: self.clone(), lease, renewed: sent },
+                Ok(lease) => {
+                    self.leadership.ends(sent + self.duration);
+                    return Term { candidate: self.clone(), lease, renewed: sent };
+                }
                 // Another copy took it; the store is about to receive the change.
                 Err(kube::Error::Api(status)) if status.code == 409 => {
                     tokio::time::timeout(AFTER_CONFLICT, changes.recv()).await.ok();
@@ -187,9 +193,11 @@ impl Term {
             let why = match tokio::time::timeout_at(limit, self.attempt()).await {
                 Ok(Ok(Some(lease))) => {
                     (self.lease, self.renewed) = (lease, sent);
+                    self.candidate.leadership.ends(sent + self.candidate.duration);
                     return Ok(());
                 }
                 Ok(Ok(None)) => {
+                    self.candidate.leadership.ends(sent);
                     return Err(Lost { why: "another copy has taken the lease".to_owned(), until: sent });
                 }
                 Ok(Err(error)) => error_chain(&error),

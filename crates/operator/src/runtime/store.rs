@@ -231,6 +231,7 @@ impl Store {
         let reflector = Arc::clone(&shared);
         tokio::spawn(async move {
             tokio::select! {
+                biased;
                 () = stop.cancelled() => {}
                 () = reflector.reflect(&session) => {}
             }

@@ -30,6 +30,7 @@ pub(crate) async fn supervise<F: Future<Output = ()>>(
             "controller panicked; restarting it"
         );
         tokio::select! {
+            biased;
             () = stop.cancelled() => return,
             () = tokio::time::sleep(wait) => {}
         }

@@ -21,6 +21,7 @@ impl Composer {
         tokio::spawn(async move {
             let began = Instant::now();
             let reached = tokio::select! {
+                biased;
                 () = composer.stop.cancelled() => false,
                 reached = composer.engine.functions.reachable(&function) => reached.is_ok(),
             };

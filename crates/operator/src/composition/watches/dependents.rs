@@ -89,6 +89,7 @@ impl Dependents {
                 }
             };
             tokio::select! {
+                biased;
                 () = stop.cancelled() => {}
                 () = supervise("dependents", &metrics, &stop, follow) => {}
             }

@@ -32,6 +32,7 @@ pub(super) async fn deliver(
     let mut posts = JoinSet::new();
     loop {
         tokio::select! {
+            biased;
             () = closing.cancelled(), if !pending.queue.is_closed() => pending.queue.close(),
             event = pending.queue.recv(), if posts.len() < MAX_CONCURRENT_POSTS => match event {
                 Some(event) => {

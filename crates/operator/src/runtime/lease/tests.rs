@@ -89,6 +89,7 @@ impl Server {
             name: NAME.to_owned(),
             identity: identity.to_owned(),
             duration: Duration::from_secs(SECONDS),
+            leadership: Leadership::default(),
         }
     }
 
@@ -231,6 +232,24 @@ async fn a_term_ends_a_third_before_another_may_begin() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_right_to_write_lasts_as_long_as_the_lease() {
+    let server = Server::default();
+    let candidate = server.candidate("a");
+    let mut term = candidate.acquire().await;
+    let leadership = candidate.leadership;
+    tokio::select! {
+        lost = term.keep() => panic!("{lost:?}"),
+        () = tokio::time::sleep(Duration::from_secs(10 * SECONDS)) => {}
+    }
+    assert!(leadership.check().is_ok(), "it is renewed with the lease");
+    server.set_down(true);
+    let lost = term.keep().await;
+    assert!(leadership.check().is_ok(), "what runs may end");
+    tokio::time::sleep_until(lost.until).await;
+    assert!(leadership.check().is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lease_that_was_taken_or_deleted_is_lost_at_once() {
     let taken: fn(&Server) = |server| {
         server.put(&json!({ "spec": { "holderIdentity": "b" } }));
@@ -242,6 +261,7 @@ async fn a_lease_that_was_taken_or_deleted_is_lost_at_once() {
         happening(&server);
         let lost = term.keep().await;
         assert_eq!(lost.until, Instant::now(), "{lost:?}");
+        assert!(term.candidate.leadership.check().is_err());
     }
 }
 
