@@ -10,6 +10,7 @@ mod kinds;
 mod tidy;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -55,8 +56,20 @@ enum Task {
         #[arg(long)]
         only: Option<endurance::Half>,
     },
-    /// Run every long test in full, one after the other: crash matrix, soak, idle operator
+    /// Run every long test in full, one after the other: crash matrix, soak, idle operator, fuzz targets, simulation
     Full,
+    /// Fuzz every parser of foreign bytes (needs cargo-fuzz and a nightly toolchain; runs property tests otherwise)
+    Fuzz {
+        /// How long to fuzz each, in seconds
+        #[arg(long, default_value_t = endurance::FUZZING.as_secs())]
+        seconds: u64,
+    },
+    /// Play random histories of both halves in virtual time, with kills, faults and frozen leaders
+    Simulation {
+        /// How many of each half
+        #[arg(long, default_value_t = endurance::HISTORIES)]
+        histories: u32,
+    },
     /// Run the operator under faults for some minutes: 500 objects, 20 leader changes
     Soak {
         /// Build with the release profile
@@ -82,7 +95,13 @@ fn main() -> anyhow::Result<()> {
         Task::Docs => docs::run(&root()),
         Task::Kinds { sdk } => kinds::run(&root(), sdk),
         Task::CrashMatrix { only } => endurance::run(&root(), endurance::Test::CrashMatrix(only), false),
-        Task::Full => endurance::ALL.iter().try_for_each(|test| endurance::run(&root(), *test, false)),
+        Task::Full => endurance::run_all(&root()),
+        Task::Fuzz { seconds } => {
+            endurance::run(&root(), endurance::Test::Fuzz(Duration::from_secs(seconds)), true)
+        }
+        Task::Simulation { histories } => {
+            endurance::run(&root(), endurance::Test::Simulation(histories), true)
+        }
         Task::Soak { release } => endurance::run(&root(), endurance::Test::Soak, release),
         Task::Idle { release } => endurance::run(&root(), endurance::Test::Idle, release),
         Task::Tidy => tidy::run(),

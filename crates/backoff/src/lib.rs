@@ -2,6 +2,7 @@
 //!
 //! [`Jitter`] is a value. Code that decides takes it as an argument; the shell around it calls [`Jitter::random`].
 
+use std::cell::Cell;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
@@ -58,9 +59,25 @@ impl Jitter {
     }
 }
 
-/// An unpredictable number. The seeds of a hash map are the randomness that comes with the standard library.
+thread_local! {
+    static SEEDED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// An unpredictable number, unless the thread is [seeded](seed_thread). The seeds of a hash map are the randomness that
+/// comes with the standard library.
 pub fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
+    let Some(state) = SEEDED.get() else { return RandomState::new().build_hasher().finish() };
+    // SplitMix64.
+    let state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    SEEDED.set(Some(state));
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// Makes the numbers of [`random`] on this thread follow from `seed` from now on, for simulations that can be repeated.
+pub fn seed_thread(seed: u64) {
+    SEEDED.set(Some(seed));
 }
 
 #[cfg(test)]
@@ -93,6 +110,20 @@ mod tests {
             assert!((SECOND..=SECOND.mul_f64(1.1)).contains(&jitter.later(SECOND)), "{share}");
             assert!((SECOND.mul_f64(0.9)..=SECOND).contains(&jitter.sooner(SECOND)), "{share}");
         }
+    }
+
+    #[test]
+    fn numbers_of_a_seeded_thread_follow_from_the_seed() {
+        let numbers = |seed| {
+            let draw = move || {
+                seed_thread(seed);
+                [random(), random(), random()]
+            };
+            std::thread::spawn(draw).join().unwrap()
+        };
+        assert_eq!(numbers(1), numbers(1));
+        assert_ne!(numbers(1), numbers(2));
+        assert_ne!(random(), random(), "other threads are not seeded");
     }
 
     #[test]

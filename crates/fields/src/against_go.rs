@@ -11,6 +11,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 use testkit::oracle::Oracle;
+use testkit::seed;
 
 use crate::schema::built_in_object;
 use crate::{FieldSet, Quantity, Schema, arbitrary, written};
@@ -30,11 +31,9 @@ fn compare<T: std::fmt::Debug>(
     question: impl Fn(&T) -> Value,
     check: impl Fn(&T, Result<&Value, &str>) -> Result<(), String>,
 ) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
-    let (seed, cases) = (number("PLIMSOLL_SEED").unwrap_or(1), number("PLIMSOLL_CASES").unwrap_or(cases));
-    println!("{op}: {cases} cases, PLIMSOLL_SEED={seed}");
+    let (seed, cases) = (seed::usual(op), seed::cases(cases));
     let mut bytes = [0; 32];
-    bytes[..4].copy_from_slice(&seed.to_le_bytes());
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
 

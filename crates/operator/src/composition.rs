@@ -80,6 +80,7 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
         watches: Watches::new(session.clone(), options.shard.clone(), stop.clone()),
         shard: options.shard.clone(),
         client: ObjectClient::new(session).while_leading(leadership),
+        clock: events.clock(),
         events,
         metrics,
         functions,

@@ -8,10 +8,12 @@
 //!
 //! [`lease`] decides which copy of the operator may run controllers, and [`leadership`] until when that copy may write;
 //! [`health`] and [`metrics`] report on all of them.
-//! Every `select!` is biased: what happens next follows from what has happened, so that a simulation can repeat it.
+//! What happens next follows from what has happened, the seed of [`backoff::random`] and a [`clock`], so that a simulation can
+//! repeat it: every `select!` is biased, and what is iterated over is ordered.
 //! `book/src/decisions/0007-controller-runtime.md` says why this is not `kube::runtime`.
 
 pub mod client;
+pub mod clock;
 pub mod controller;
 pub mod events;
 pub(crate) mod finalizer;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use sandbox::{Environment, Layout, Lease, Name, Status, UpRequest};
 
-pub use api_server::ApiServer;
+pub use api_server::{ApiServer, Backup};
 pub use namespace::Namespace;
 pub use plimsoll::plimsoll;
 

@@ -1,5 +1,5 @@
 //! Test fixtures: the shared sandbox, a namespace per test, other field managers, proxies that inject failures, a
-//! webhook, the Go oracle, and clients of Terraform providers.
+//! webhook, the Go oracle, clients of Terraform providers, and seeds for tests that choose.
 //!
 //! Each part is a feature, which keeps the tests of pure crates light.
 
@@ -11,12 +11,13 @@ pub mod oracle;
 pub mod proxy;
 #[cfg(feature = "python")]
 pub mod python;
+pub mod seed;
 #[cfg(feature = "terraform")]
 pub mod terraform;
 #[cfg(feature = "webhook")]
 mod webhook;
 
 #[cfg(feature = "cluster")]
-pub use cluster::{ApiServer, Namespace, Sandbox, plimsoll};
+pub use cluster::{ApiServer, Backup, Namespace, Sandbox, plimsoll};
 #[cfg(feature = "webhook")]
 pub use webhook::Webhook;

@@ -9,7 +9,7 @@ use sandbox::CONTROL_PLANE;
 use crate::harness::{User, eventually};
 
 /// A stand-in for Go that builds stand-ins for the programs.
-const GO: &str = r#"#!/bin/sh
+pub(crate) const GO: &str = r#"#!/bin/sh
 case $1 in
 list) echo fmt; echo 'go: downloading k8s.io/kubernetes v1' >&2 ;;
 build)
@@ -21,7 +21,7 @@ build)
 esac
 "#;
 
-fn user_with_go(script: &str) -> User {
+pub(crate) fn user_with_go(script: &str) -> User {
     let user = User::without_programs();
     let bin = user.path("bin");
     fs::create_dir(&bin).unwrap();

@@ -86,6 +86,25 @@ impl User {
         Ran { output, folder: self.folder.path().to_owned() }
     }
 
+    /// Runs a shell script in which the folder `disk` of the user is a file system of `size` bytes, on its own, and
+    /// `$plimsoll` is the program. `None` if this machine does not allow user namespaces, which that takes.
+    pub(crate) fn run_on_small_disk(&self, disk: &str, size: &str, script: &str) -> Option<Ran> {
+        let namespace = ["--user", "--map-root-user", "--mount", "sh", "-euc"];
+        if !Command::new("unshare").args(namespace).arg("true").status().is_ok_and(|status| status.success())
+        {
+            return None;
+        }
+        fs::create_dir_all(self.path(disk)).unwrap();
+        let mut command = Command::new("unshare");
+        command
+            .args(namespace)
+            .arg(format!("mount -t tmpfs -o size={size},mode=755 tmpfs \"$disk\"; set +e\n{script}"));
+        command.env("disk", self.path(disk)).env("plimsoll", env!("CARGO_BIN_EXE_plimsoll"));
+        command.env("XDG_STATE_HOME", self.path("state")).env_remove("KUBEBUILDER_ASSETS");
+        command.envs(self.variables.iter().map(|(name, value)| (name, value))).stdin(Stdio::null());
+        Some(Ran { output: command.output().unwrap(), folder: self.folder.path().to_owned() })
+    }
+
     /// Starts `plimsoll sandbox …`; its output goes to the file `output` in the user's folder.
     pub(crate) fn begin(&self, arguments: &[&str]) -> Child {
         let output = File::create(self.path("output")).unwrap();

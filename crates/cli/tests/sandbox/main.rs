@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
 
 mod cache;
+mod disk_full;
 mod failures;
 mod harness;
 mod leftovers;

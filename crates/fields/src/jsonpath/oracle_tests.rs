@@ -7,6 +7,7 @@ use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};
 use serde_json::{Value, json};
 use testkit::oracle::Oracle;
+use testkit::seed;
 
 use super::*;
 
@@ -41,11 +42,9 @@ fn outcome(template: &str, object: &Value, allow_missing_keys: bool) -> String {
 #[test]
 fn templates_print_and_fail_as_in_client_go() {
     let oracle = Oracle::shared();
-    // The same cases in every run; `PROPTEST_RNG_SEED` makes others, `PROPTEST_CASES` more of them.
-    let wanted = ProptestConfig::default();
-    let rng_seed = if wanted.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { wanted.rng_seed };
-    let cases = wanted.cases.max(4000);
-    let mut runner = TestRunner::new(ProptestConfig { cases, rng_seed, failure_persistence: None, ..wanted });
+    let (cases, rng_seed) = (seed::cases(4000), RngSeed::Fixed(seed::usual("jsonpath.render")));
+    let config = ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = TestRunner::new(config);
     let pairs = prop_oneof![(template(), object()), fitting_pair()];
     let printed = Cell::new(0);
     let result = runner.run(&(pairs, any::<bool>()), |((template, object), allow_missing_keys)| {

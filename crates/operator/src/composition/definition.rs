@@ -23,7 +23,6 @@ use composition::intent::Applied;
 use composition::object;
 use composition::protocol::Object;
 use diag::Diagnostic;
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::MANAGER;
@@ -187,7 +186,7 @@ impl Reconcile<'_> {
         let why = found.iter().map(in_words).collect::<Vec<_>>().join("; ");
         let why = format!("cannot render composite resource CustomResourceDefinition: {why}");
         self.event(Role::Composite, EventType::Warning, "RenderCRD", why.clone());
-        let mut status = Status::of(&self.xrd, Timestamp::now());
+        let mut status = Status::of(&self.xrd, self.definitions.engine.clock.now());
         status.failed(Role::Composite, "RenderCRD", &why);
         if !status.is_established() {
             self.revoke().await;

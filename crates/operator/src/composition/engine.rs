@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::catalogue::Catalogue;
 use super::watches::Watches;
 use crate::runtime::client::ObjectClient;
+use crate::runtime::clock::Clock;
 use crate::runtime::events::Events;
 use crate::runtime::metrics::Metrics;
 use crate::runtime::shard::Shard;
@@ -18,6 +19,7 @@ pub(crate) struct Engine {
     /// Of all objects, those that are reconciled here.
     pub(crate) shard: Shard,
     pub(crate) events: Events,
+    pub(crate) clock: Clock,
     pub(crate) metrics: Metrics,
     pub(crate) functions: Functions,
     /// Compositions and their revisions.

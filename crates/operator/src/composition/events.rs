@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use composition::event::{self, Event, Recipient, have_expired, recordable};
 use composition::protocol::Object;
-use jiff::Timestamp;
 
 use crate::runtime::events::{EventLog, EventType, Recorder, reference};
 
@@ -22,7 +21,7 @@ pub(super) async fn record_new(
 ) {
     let may_be_recorded = is_unchanged && log.is_unknown();
     let new = log.update(events, recorded);
-    if new.is_empty() || (may_be_recorded && have_expired(object, Timestamp::now())) {
+    if new.is_empty() || (may_be_recorded && have_expired(object, recorder.clock().now())) {
         return;
     }
     let is_for_claim = new.iter().any(|event| event.on == Recipient::Claim);

@@ -126,7 +126,7 @@ impl Reconciler for FunctionHealth {
             Ok(Err(error)) => Some(error.message),
             Err(_) => Some(format!("no connection to {endpoint} within {} s", CONNECT_TIMEOUT.as_secs())),
         };
-        if let Some(reported) = report(function, error.as_deref(), Timestamp::now()) {
+        if let Some(reported) = report(function, error.as_deref(), self.engine.clock.now()) {
             self.engine.client.replace_status(&reported, MANAGER).await?;
         }
         Ok(Action::requeue(if error.is_none() { HEALTHY_INTERVAL } else { UNHEALTHY_INTERVAL }))

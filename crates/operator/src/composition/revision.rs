@@ -10,7 +10,6 @@ use composition::condition::{Condition, Conditions};
 use composition::protocol::{ConditionStatus, Object};
 use composition::revision::{self, Step};
 use composition::{function, object};
-use jiff::Timestamp;
 use manifest::ObjectRef;
 use serde_json::Value;
 
@@ -27,7 +26,7 @@ use crate::runtime::store::{Key, Store};
 const COMPOSITIONS: &str = "revisions/composition.apiextensions.crossplane.io";
 const REVISIONS: &str = "compositionrevision.apiextensions.crossplane.io";
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Subject {
     /// Its newest revision has to have its content.
     Composition(String),
@@ -176,7 +175,7 @@ impl Revisions {
 
     /// Reports on a revision whether its functions can run in compositions.
     async fn validate(&self, revision: &Composition) -> Result<(), ApiError> {
-        let now = Timestamp::now();
+        let now = self.engine.clock.now();
         let valid = function::valid_pipeline(revision, &self.locations.revisions(), now);
         let generation = object::generation(&revision.object);
         let before = Conditions::of(&revision.object);

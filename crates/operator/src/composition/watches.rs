@@ -8,7 +8,7 @@ mod dependents;
 
 pub(super) use dependents::{Dependency, Dependents};
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -146,7 +146,7 @@ pub(crate) struct Watches {
     session: Session,
     shard: Shard,
     stop: CancellationToken,
-    open: Mutex<HashMap<Scope, Weak<Watched>>>,
+    open: Mutex<BTreeMap<Scope, Weak<Watched>>>,
 }
 
 /// A store, which is kept up to date while it has users.
@@ -191,7 +191,7 @@ impl Watches {
         self.lock().get(scope).and_then(Weak::upgrade)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Scope, Weak<Watched>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Scope, Weak<Watched>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -40,9 +40,10 @@ pub enum ApiError {
 }
 
 impl ApiError {
-    /// Whether another writer changed the object first, so that it has to be read again.
+    /// Whether another writer changed the object first, so that it has to be read again; or another copy of the operator
+    /// writes now. Neither is a failure that users should read about.
     pub(crate) fn is_conflict(&self) -> bool {
-        self.is(Class::Outdated)
+        self.is(Class::Outdated) || matches!(self, Self::NotLeading(_))
     }
 
     /// Whether the API server rejected the object as invalid.

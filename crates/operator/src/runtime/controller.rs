@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +38,7 @@ pub(super) fn goes_first() -> bool {
 
 /// Reconciles the objects of one kind.
 pub trait Reconciler: Send + Sync + Sized + 'static {
-    type Key: Clone + Eq + Hash + Display + Send + Sync + 'static;
+    type Key: Clone + Ord + Display + Send + Sync + 'static;
     /// What one reconcile of an object leaves for the next. Any of it may be lost at any time, with a restart or a
     /// panic; a few writes and Events are repeated then. An object that took the name of another starts afresh.
     type Memory: Default + Send + 'static;

@@ -20,6 +20,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::clock::Clock;
 use super::metrics::{Loss, Metrics};
 use recorded::Recorded;
 
@@ -43,6 +44,7 @@ struct Inner {
     instance: String,
     /// The number in the name of the last Event.
     last: AtomicU64,
+    clock: Clock,
     /// Events from before this process started.
     recorded: Recorded,
 }
@@ -75,6 +77,16 @@ pub struct Recorder {
 impl Events {
     /// Delivers Events with a task of its own, and counts those that are lost. `instance` names this copy of the operator.
     pub fn start(client: kube::Client, instance: impl Into<String>, metrics: Metrics) -> Self {
+        Self::start_with_clock(client, instance, metrics, Clock::default())
+    }
+
+    /// The same, with the time of `clock`.
+    pub fn start_with_clock(
+        client: kube::Client,
+        instance: impl Into<String>,
+        metrics: Metrics,
+        clock: Clock,
+    ) -> Self {
         let (queue, waiting) = mpsc::channel(MAX_PENDING);
         let closing = CancellationToken::new();
         let delivery =
@@ -86,8 +98,13 @@ impl Events {
             metrics,
             instance: instance.into(),
             last: AtomicU64::new(0),
+            clock,
             recorded: Recorded::new(client),
         }))
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.0.clock
     }
 
     pub fn recorder(&self, component: &'static str) -> Recorder {
@@ -133,9 +150,13 @@ impl Recorder {
         Self { controller: Some(controller.into()), ..self }
     }
 
+    pub(crate) fn clock(&self) -> Clock {
+        self.events.clock()
+    }
+
     /// Sends one Event in the background.
     pub fn record(&self, regarding: ObjectReference, kind: EventType, reason: &str, message: &str) {
-        let now = Timestamp::now();
+        let now = self.events.clock().now();
         let number = self.events.number(now);
         self.events.send(self.event(regarding, kind, reason, message, now, number));
     }

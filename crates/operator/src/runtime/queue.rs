@@ -6,7 +6,7 @@
 //!                    └─ enqueued meanwhile ┘───────▶ Action::await_change()
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ struct Shared<R: Reconciler> {
 }
 
 struct State<R: Reconciler> {
-    entries: HashMap<R::Key, Entry<R>>,
+    entries: BTreeMap<R::Key, Entry<R>>,
     /// The keys that are scheduled and not running: priority keys first, then the others by due time and by the order in
     /// which they were enqueued.
     line: BTreeMap<Turn, R::Key>,
@@ -92,7 +92,7 @@ impl<R: Reconciler> Clone for Queue<R> {
 
 impl<R: Reconciler> Default for Queue<R> {
     fn default() -> Self {
-        let state = State { entries: HashMap::new(), line: BTreeMap::new(), enqueued: 0 };
+        let state = State { entries: BTreeMap::new(), line: BTreeMap::new(), enqueued: 0 };
         Self(Arc::new(Shared { state: Mutex::new(state), changed: Notify::new() }))
     }
 }

@@ -21,7 +21,7 @@ use cluster::{Error, Selection, Session, WatchEvent};
 use diag::error_chain;
 use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
 use serde_json::{Map, Value};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -195,7 +195,7 @@ impl StoreStatus {
     /// Why the store is not kept up to date; `None` if it is, or no longer exists.
     pub(crate) fn trouble(&self) -> Option<String> {
         let shared = self.0.upgrade()?;
-        let error = shared.sync.borrow().error.clone()?;
+        let error = shared.sync().error.clone()?;
         Some(format!("{}: {error}", shared.source.gvk))
     }
 
@@ -207,7 +207,9 @@ impl StoreStatus {
 struct Shared {
     source: Source,
     objects: Mutex<Objects>,
-    sync: watch::Sender<SyncState>,
+    sync: Mutex<SyncState>,
+    /// Wakes those who wait for another state in the order in which they came, unlike a `watch` channel.
+    sync_changed: Notify,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -224,7 +226,8 @@ impl Store {
         let shared = Arc::new(Shared {
             source,
             objects: Mutex::new(Objects::default()),
-            sync: watch::Sender::new(SyncState::default()),
+            sync: Mutex::default(),
+            sync_changed: Notify::new(),
         });
         let stop = stop.child_token();
         let guard = Arc::new(stop.clone().drop_guard());
@@ -262,18 +265,16 @@ impl Store {
 
     /// Waits until all objects have been listed once.
     pub async fn wait_until_synced(&self) {
-        // The sender lives as long as this store, so the wait does not fail.
-        let mut sync = self.shared.sync.subscribe();
-        let _synced = sync.wait_for(|sync| sync.is_synced).await;
+        self.shared.when(|sync| sync.is_synced.then_some(())).await;
     }
 
     pub fn is_synced(&self) -> bool {
-        self.shared.sync.borrow().is_synced
+        self.shared.sync().is_synced
     }
 
     /// Why the copy is not being kept up to date; `None` if it is.
     pub fn error(&self) -> Option<Arc<str>> {
-        self.shared.sync.borrow().error.clone()
+        self.shared.sync().error.clone()
     }
 
     pub(crate) fn status(&self) -> StoreStatus {
@@ -282,12 +283,11 @@ impl Store {
 
     /// Waits until all objects have been listed once; why not, or why the copy is no longer kept up to date.
     pub async fn ready(&self) -> Result<(), Arc<str>> {
-        let mut sync = self.shared.sync.subscribe();
-        let known = sync.wait_for(|sync| sync.is_synced || sync.error.is_some()).await;
-        match known.as_deref() {
-            Ok(SyncState { error: Some(error), .. }) => Err(Arc::clone(error)),
-            _ => Ok(()),
-        }
+        let known = |sync: &SyncState| match &sync.error {
+            Some(error) => Some(Err(Arc::clone(error))),
+            None => sync.is_synced.then_some(Ok(())),
+        };
+        self.shared.when(known).await
     }
 
     /// Stores the response to a write ahead of the watch, so that the next reconcile does not decide on what was there
@@ -309,6 +309,29 @@ impl Store {
 impl Shared {
     fn objects(&self) -> MutexGuard<'_, Objects> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sync(&self) -> MutexGuard<'_, SyncState> {
+        self.sync.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a state in which `found` finds something.
+    async fn when<T>(&self, found: impl Fn(&SyncState) -> Option<T>) -> T {
+        loop {
+            // Before the state is read: this notices every change from here on.
+            let changed = self.sync_changed.notified();
+            let state = found(&self.sync());
+            match state {
+                Some(found) => return found,
+                None => changed.await,
+            }
+        }
+    }
+
+    fn set_sync(&self, change: impl FnOnce(&mut SyncState) -> bool) {
+        if change(&mut self.sync()) {
+            self.sync_changed.notify_waiters();
+        }
     }
 
     /// Follows the cluster for ever, through all errors.
@@ -421,7 +444,7 @@ impl Shared {
         let Source { selection, trim, .. } = &self.source;
         let listing = session.list_trimmed(gvk, selection, trim).await?;
         self.objects().replace(&listing.items, listing.resource_version.parse().ok());
-        self.sync.send_if_modified(|sync| !std::mem::replace(&mut sync.is_synced, true));
+        self.set_sync(|sync| !std::mem::replace(&mut sync.is_synced, true));
         Ok(listing.resource_version)
     }
 
@@ -431,7 +454,7 @@ impl Shared {
     }
 
     fn recovered(&self) {
-        self.sync.send_if_modified(|sync| {
+        self.set_sync(|sync| {
             let had_failed = sync.error.take().is_some();
             if had_failed {
                 tracing::info!(kind = %self.source.gvk, "watching again");
@@ -442,7 +465,7 @@ impl Shared {
 
     /// Publishes an error and logs it, once while it stays the same.
     fn failed(&self, cause: String) {
-        self.sync.send_if_modified(|sync| {
+        self.set_sync(|sync| {
             let is_new = sync.error.as_deref() != Some(cause.as_str());
             if is_new {
                 tracing::warn!(kind = %self.source.gvk, cause, "cannot list or watch; retrying");

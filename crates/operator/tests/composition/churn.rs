@@ -2,7 +2,6 @@
 //! for last.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use cluster::{Class, Delete, Error, Selection, Session, Write};
@@ -10,7 +9,7 @@ use composition::protocol::RunRequest;
 use functions::{FunctionError, RunResponse, ServeOptions, Server, Transport, response};
 use futures::future::join_all;
 use serde_json::{Value, json};
-use testkit::{ApiServer, Sandbox};
+use testkit::{ApiServer, Sandbox, seed};
 
 use crate::fixture::{
     PATIENCE, apply, composition, connect, is_true, legacy_xrd, reference, until, until_gone,
@@ -123,7 +122,7 @@ impl Churn {
 }
 
 /// Whether the API server is unavailable, or has not loaded its authorization rules yet.
-fn is_away(error: &Error) -> bool {
+pub(crate) fn is_away(error: &Error) -> bool {
     error.is_server_fault()
         || matches!(
             error.class(),
@@ -164,9 +163,8 @@ async fn check(claims: usize, restarts: usize, seed: usize) {
 /// Fifty claims when all of it is asked for, a few otherwise.
 #[tokio::test]
 async fn claims_converge_while_the_api_server_is_killed_and_started_again() {
-    let seed = usize::try_from(RandomState::new().hash_one("seed") % 1000).unwrap();
-    println!("seed {seed}");
-    if std::env::var_os("PLIMSOLL_WHOLE").is_some() {
+    let seed = usize::try_from(seed::choose("churn") % 1000).unwrap();
+    if seed::is_whole() {
         check(50, 6, seed).await;
     } else {
         check(6, 1, seed).await;

@@ -1,14 +1,13 @@
 //! The operator is killed between any two writes of a reconcile; the next one completes the work without duplicates.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use cluster::{Selection, Session};
 use composition::protocol::RunRequest;
 use functions::{FunctionError, RunResponse, ServeOptions, Server, Transport, response};
 use serde_json::{Value, json};
-use testkit::Sandbox;
+use testkit::{Sandbox, seed};
 
 use crate::fixture::{PATIENCE, apply, composition, delete, get, is_true, legacy_xrd, until, until_gone};
 use crate::operators::{Last, Operator, When, alone};
@@ -204,9 +203,8 @@ impl Matrix {
 async fn a_composition_converges_wherever_its_operator_is_killed() {
     let (sandbox, _turn) = alone().await;
     let matrix = Matrix::new(sandbox).await;
-    if std::env::var_os("PLIMSOLL_WHOLE").is_none() {
-        let seed = usize::try_from(RandomState::new().hash_one("seed") % 60).unwrap();
-        println!("seed {seed}");
+    if !seed::is_whole() {
+        let seed = usize::try_from(seed::choose("composition crash matrix") % 60).unwrap();
         // One early, where names are chosen and references stored, and one late, where children are there.
         assert!(matrix.check(Compose::First, 1 + seed % 5, When::After).await);
         assert!(matrix.check(Compose::First, 6 + seed % 3, When::Before).await);

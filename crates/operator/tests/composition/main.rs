@@ -25,6 +25,7 @@ mod propagation;
 mod python_sdk;
 mod requirements;
 mod restart;
+mod restored;
 mod revisions;
 mod scenarios;
 mod scopes;

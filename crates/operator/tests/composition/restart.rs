@@ -11,7 +11,9 @@ use functions::{FunctionError, RunResponse, ServeOptions, Server, Transport, res
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::fixture::{PATIENCE, apply, composition, delete, events, get, is_true, legacy_xrd, until, until_recorded};
+use crate::fixture::{
+    PATIENCE, apply, composition, delete, events, get, is_true, legacy_xrd, until, until_recorded,
+};
 use crate::operators::{Operator, Writes, alone};
 use crate::platform::{desire, map};
 

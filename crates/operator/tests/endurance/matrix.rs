@@ -8,6 +8,7 @@ use futures::future::join_all;
 use oraclecloud_emulator::{Operation, Script, Timeline, TimelineRule, TimelineStep};
 use serde_json::{Value, json};
 use testkit::proxy::KillPoint;
+use testkit::seed;
 use tokio::sync::Semaphore;
 
 use super::place::{Place, a_moment, is_ready};
@@ -222,7 +223,7 @@ async fn make_all(runs: Vec<Run>) {
 /// seed is printed and can be set in `PLIMSOLL_SEED`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wherever_the_operator_is_killed_the_next_one_converges() {
-    let is_whole = std::env::var_os("PLIMSOLL_WHOLE").is_some();
+    let is_whole = seed::is_whole();
     let (mut sure, mut rest) = (Vec::new(), Vec::new());
     for kind in [Kind::Queue, Kind::Stream] {
         for action in [Action::Create, Action::Update, Action::Delete] {
@@ -235,9 +236,9 @@ async fn wherever_the_operator_is_killed_the_next_one_converges() {
             }
         }
     }
-    let seed = seed();
+    let seed = seed::choose("crash matrix");
     eprint(&format!(
-        "crash matrix: {} runs, and {} of {} by seed {seed}",
+        "crash matrix: {} runs, and {} of {} by the seed",
         sure.len(),
         SAMPLE.min(rest.len()),
         rest.len()
@@ -249,11 +250,6 @@ async fn wherever_the_operator_is_killed_the_next_one_converges() {
         sure.push(rest.swap_remove(chosen));
     }
     make_all(sure).await;
-}
-
-fn seed() -> u64 {
-    let given = std::env::var("PLIMSOLL_SEED").ok().map(|seed| seed.parse().unwrap());
-    given.unwrap_or_else(|| jiff::Timestamp::now().as_second().unsigned_abs())
 }
 
 /// A line for manual runs.

@@ -42,7 +42,8 @@ impl Place {
         let mut all: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
         all.push(format!("--namespace={}", self.namespace.name()));
         all.push(format!("--oci-endpoint={}", self.cloud.url()));
-        Operator::start(&kubeconfig, &key_dir(), &all)
+        all.push("--controllers=oci".to_owned());
+        Operator::start(&kubeconfig, Some(&key_dir()), &all)
     }
 
     pub(crate) fn queue(&self, name: &str) -> Value {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{Sandbox, plimsoll};
 
 /// The account that the deployment runs the operator as.
@@ -30,18 +30,18 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// Starts `plimsoll operator`, whose own credentials are in the folder `keys`.
-    pub(crate) fn start(kubeconfig: &Path, keys: &Path, flags: &[String]) -> Self {
+    /// Starts `plimsoll operator`; its cloud credentials, if it has any, are in the folder `keys`.
+    pub(crate) fn start(kubeconfig: &Path, keys: Option<&Path>, flags: &[String]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let log = kubeconfig.with_file_name(format!("operator-{number}.log"));
         let file = File::create(&log).unwrap();
         let child = Command::new(plimsoll())
-            .args(["operator", "--controllers=oci", "--kubeconfig"])
+            .args(["operator", "--kubeconfig"])
             .arg(kubeconfig)
             .args(["--metrics-address=off", "--health-address=off"])
             .args(flags)
-            .env("OCI_CONFIG_FILE_PATH", keys.join("config"))
+            .envs(keys.map(|keys| ("OCI_CONFIG_FILE_PATH", keys.join("config"))))
             .env_remove("KUBECONFIG")
             .env("RUST_LOG", "info,operator=debug")
             .stdin(Stdio::null())
@@ -57,9 +57,13 @@ impl Operator {
         Arc::clone(&self.child)
     }
 
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
     /// The last lines of its log.
     pub(crate) fn last_words(&self) -> String {
-        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(30)..].join("\n")
     }
@@ -73,10 +77,14 @@ impl Operator {
 
     /// Stops it and waits until it has exited.
     pub(crate) fn end(&self) {
-        let pid = self.id().to_string();
-        let asked = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
-        assert!(asked.success());
+        self.send("TERM");
         self.lock().wait().unwrap();
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn send(&self, signal: &str) {
+        let sent = Command::new("kill").args(["-s", signal, &self.id().to_string()]).status().unwrap();
+        assert!(sent.success());
     }
 
     /// Its memory; `None` once it has exited.
@@ -106,10 +114,15 @@ impl Drop for Operator {
 
 /// A kubeconfig for the server at `url`, which asks for no credentials, as the deployment's account.
 pub(crate) fn kubeconfig(folder: &Path, url: &str) -> PathBuf {
+    kubeconfig_as(folder, url, &json!({"as": ACCOUNT}))
+}
+
+/// A kubeconfig for the server at `url`, as `user`.
+pub(crate) fn kubeconfig_as(folder: &Path, url: &str, user: &Value) -> PathBuf {
     let text = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "proxy",
         "clusters": [{"name": "proxy", "cluster": {"server": url}}],
-        "users": [{"name": "operator", "user": {"as": ACCOUNT}}],
+        "users": [{"name": "operator", "user": user}],
         "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "operator"}}],
     });
     let path = folder.join("kubeconfig");

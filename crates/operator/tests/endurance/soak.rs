@@ -9,6 +9,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use oraclecloud_emulator::{Operation, Outcome, Pace, Script, Timeline, TimelineRule};
 use serde_json::{Value, json};
+use testkit::seed;
 use tokio::time::Instant;
 
 use super::place::{Place, a_moment, condition, is_ready};
@@ -40,7 +41,7 @@ struct Plan {
 /// `cargo xtask soak` sets `PLIMSOLL_WHOLE`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_under_faults() {
-    let plan = if std::env::var_os("PLIMSOLL_WHOLE").is_some() {
+    let plan = if seed::is_whole() {
         Plan {
             objects: 500,
             leader_changes: 20,
@@ -61,7 +62,7 @@ async fn nothing_is_lost_under_faults() {
     let account = "--serviceaccount=plimsoll-system:plimsoll-operator";
     let grant = ["create", "rolebinding", "plimsoll-lease", "--clusterrole=plimsoll-lease", account];
     place.namespace.kubectl(&grant).unwrap();
-    place.server.faults().inject_randomly(BAD_WEATHER, 7);
+    place.server.faults().inject_randomly(BAD_WEATHER, seed::choose("soak"));
     let soak = Soak { place: &place, plan: &plan };
     let working = async { tokio::join!(soak.change_leaders(), soak.ask_and_revoke()) };
     let ((leaders, mut peak), ()) = tokio::time::timeout(plan.patience, working).await.unwrap();

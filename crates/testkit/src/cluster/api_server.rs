@@ -1,8 +1,8 @@
-//! Kills and restarts the API server of a sandbox, as an upgrade or a crash does.
+//! Kills and restarts the API server of a sandbox, as an upgrade or a crash does, and restores it from a backup.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -15,6 +15,16 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct ApiServer {
     supervisor: i32,
+    server: Process,
+    etcd: Process,
+}
+
+/// What etcd had stored at some time.
+#[derive(Debug)]
+pub struct Backup(PathBuf);
+
+#[derive(Debug)]
+struct Process {
     pid: i32,
     command: Command,
     restarted: Option<Child>,
@@ -26,11 +36,15 @@ impl Sandbox {
     /// If the sandbox is not running.
     pub fn api_server(&self) -> ApiServer {
         let status = self.status();
-        let program = status.programs.iter().find(|program| program.path.ends_with("kube-apiserver"));
-        let pid = program.and_then(|program| program.pid).expect("a sandbox has an API server");
+        let process = |name: &str| {
+            let program = status.programs.iter().find(|program| program.path.ends_with(name));
+            let pid = program.and_then(|program| program.pid).expect("a sandbox has all its programs");
+            Process { pid, command: command_of(pid), restarted: None }
+        };
         let supervisor = status.supervisor.expect("a sandbox has a supervisor");
+        let (server, etcd) = (process("kube-apiserver"), process("etcd"));
         send("STOP", supervisor);
-        ApiServer { supervisor, pid, command: command_of(pid), restarted: None }
+        ApiServer { supervisor, server, etcd }
     }
 }
 
@@ -41,8 +55,61 @@ impl ApiServer {
     ///
     /// If it is not running.
     pub fn kill(&mut self) {
-        if let Some(mut server) = self.restarted.take() {
-            server.kill().and_then(|()| server.wait()).expect("it is a child of this process");
+        self.server.kill();
+    }
+
+    /// Starts the server again with the same command. It takes a few seconds to respond.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be started.
+    pub fn start(&mut self) {
+        self.server.start();
+    }
+
+    /// Copies what etcd has stored. The server and etcd are restarted for it.
+    ///
+    /// # Panics
+    ///
+    /// If they are not running, or the copy cannot be made.
+    pub fn back_up(&mut self) -> Backup {
+        let data = self.data();
+        let backup = Backup(data.with_file_name("etcd-backup"));
+        self.while_stopped(|| copy(&data, &backup.0));
+        backup
+    }
+
+    /// Puts back what etcd had stored. The server and etcd are restarted for it.
+    ///
+    /// # Panics
+    ///
+    /// If they are not running, or the copy cannot be put back.
+    pub fn restore(&mut self, backup: &Backup) {
+        let data = self.data();
+        self.while_stopped(|| {
+            std::fs::remove_dir_all(&data).expect("the data is in the folder of the sandbox");
+            copy(&backup.0, &data);
+        });
+    }
+
+    fn while_stopped(&mut self, work: impl FnOnce()) {
+        self.server.kill();
+        self.etcd.kill();
+        work();
+        self.etcd.start();
+        self.server.start();
+    }
+
+    fn data(&self) -> PathBuf {
+        let mut flags = self.etcd.command.get_args().filter_map(OsStr::to_str);
+        PathBuf::from(flags.find_map(|flag| flag.strip_prefix("--data-dir=")).expect("etcd has a folder"))
+    }
+}
+
+impl Process {
+    fn kill(&mut self) {
+        if let Some(mut process) = self.restarted.take() {
+            process.kill().and_then(|()| process.wait()).expect("it is a child of this process");
             return;
         }
         send("KILL", self.pid);
@@ -52,34 +119,41 @@ impl ApiServer {
         }
     }
 
-    /// Starts the server again with the same command. It takes a few seconds to respond.
-    ///
-    /// # Panics
-    ///
-    /// If it cannot be started.
-    pub fn start(&mut self) {
+    fn start(&mut self) {
         self.restarted = Some(self.command.spawn().expect("the command has worked before"));
     }
 }
 
 impl Drop for ApiServer {
     fn drop(&mut self) {
-        if let Some(server) = &mut self.restarted {
-            let _killed = server.kill().and_then(|()| server.wait());
+        for process in [&mut self.server, &mut self.etcd] {
+            if let Some(process) = &mut process.restarted {
+                let _killed = process.kill().and_then(|()| process.wait());
+            }
         }
         send("CONT", self.supervisor);
     }
 }
 
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(
+        copied.is_ok_and(|status| status.success()),
+        "cannot copy {} to {}",
+        from.display(),
+        to.display()
+    );
+}
+
 /// The command that started process `pid`, with its working directory and environment, which makes it exit when its
 /// standard input closes: with this process.
 fn command_of(pid: i32) -> Command {
-    let read = |what| std::fs::read(proc(pid, what)).expect("the API server is running");
+    let read = |what| std::fs::read(proc(pid, what)).expect("the program is running");
     let (line, environment) = (read("cmdline"), read("environ"));
     let mut words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(OsStr::from_bytes);
     let mut command = Command::new(words.next().expect("a process has a command line"));
     command.args(words).env_clear();
-    command.current_dir(std::fs::read_link(proc(pid, "cwd")).expect("the API server is running"));
+    command.current_dir(std::fs::read_link(proc(pid, "cwd")).expect("the program is running"));
     for variable in environment.split(|byte| *byte == 0) {
         if let Some(at) = variable.iter().position(|byte| *byte == b'=') {
             command.env(OsStr::from_bytes(&variable[..at]), OsStr::from_bytes(&variable[at + 1..]));

@@ -8,7 +8,6 @@ use composition::event::Event;
 use composition::object;
 use composition::protocol::Object;
 use composition::readiness::deleting;
-use jiff::Timestamp;
 
 use super::reconcile::{ClaimFailure, Result};
 use super::{Binder, ClaimMemory};
@@ -39,7 +38,7 @@ impl Binder {
                 if step == Deletion::DeleteInForeground {
                     self.delete(xr, Propagation::Foreground).await?;
                 }
-                self.write_status(claim, with_conditions(claim, [deleting(Timestamp::now())])).await?;
+                self.write_status(claim, with_conditions(claim, [deleting(self.engine.clock.now())])).await?;
                 return Ok(Action::requeue(POLL_INTERVAL));
             }
             (Deletion::DeleteThenRelease, Some(xr)) => self.delete(xr, Propagation::Background).await?,

@@ -13,7 +13,6 @@ use composition::event::Event;
 use composition::object;
 use composition::protocol::Object;
 use composition::readiness::{PAUSED, reconcile_error, reconcile_paused};
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Binder, ClaimMemory};
@@ -103,7 +102,7 @@ impl Reconciler for Binder {
 impl Binder {
     async fn bind(&self, claim: &Object, memory: &mut ClaimMemory) -> Result<Action> {
         if Composite::new(claim, Layout::Legacy).is_paused() {
-            let status = with_conditions(claim, [reconcile_paused(Timestamp::now())]);
+            let status = with_conditions(claim, [reconcile_paused(self.engine.clock.now())]);
             let is_unchanged = has_status(claim, &status);
             self.write_status(claim, status).await?;
             self.record(claim, memory, vec![Event::normal("ReconciliationPaused", PAUSED)], is_unchanged)
@@ -156,7 +155,7 @@ impl Binder {
         // This reconcile may have written the claim already.
         let latest = self.claims.store.get(&Key::of_object(claim));
         let claim = latest.as_ref().and_then(|latest| latest.as_object()).unwrap_or(claim);
-        let status = with_conditions(claim, [reconcile_error(&failure.text, Timestamp::now())]);
+        let status = with_conditions(claim, [reconcile_error(&failure.text, self.engine.clock.now())]);
         let is_unchanged = has_status(claim, &status);
         // If the status cannot be written, there is still the Event.
         let _written = self.write_status(claim, status).await;

@@ -112,7 +112,7 @@ impl Binder {
             self.record(claim, memory, events, false).await;
             return Ok(Action::requeue(wait));
         }
-        let now = Timestamp::now();
+        let now = self.engine.clock.now();
         let composition = Composite::new(xr, Layout::Legacy).composition_ref();
         let composition = composition.and_then(|name| self.engine.catalogue.composition(name));
         let text = claim_error_text(

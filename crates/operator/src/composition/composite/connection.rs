@@ -24,6 +24,6 @@ impl Composer {
         let Some(secret) = secret else { return Ok(None) };
         let written = self.engine.client.apply(&secret, COMPOSITE_MANAGER).await;
         written.map_err(|error| failed(Stage::Publish, "", &error))?;
-        Ok(Some(Timestamp::now()))
+        Ok(Some(self.engine.clock.now()))
     }
 }

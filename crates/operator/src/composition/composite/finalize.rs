@@ -9,7 +9,6 @@ use composition::protocol::Object;
 use composition::readiness::{deleting, reconcile_error, reconcile_paused, reconcile_success};
 use composition::requeue::History;
 use composition::status::with_conditions;
-use jiff::Timestamp;
 
 use super::memory::XrMemory;
 use super::selection::FINALIZER;
@@ -30,7 +29,8 @@ impl Composer {
         memory: &mut XrMemory,
     ) -> Result<Action, ReconcileError<String>> {
         let mut xr = xr.clone();
-        let intent = with_conditions(Composite::new(&xr, self.layout), [reconcile_paused(Timestamp::now())]);
+        let intent =
+            with_conditions(Composite::new(&xr, self.layout), [reconcile_paused(self.engine.clock.now())]);
         // When the XR is resumed, it is reconciled whatever has changed until then.
         memory.history = History::default();
         memory.due = None;
@@ -56,7 +56,7 @@ impl Composer {
         let mut xr = xr.clone();
         // For users who wait. An XR that nothing else holds is gone with the finalizer.
         if self.kind.is_being_deleted() || finalizer::is_held_by_others(&xr, FINALIZER) {
-            let now = Timestamp::now();
+            let now = self.engine.clock.now();
             let intent =
                 with_conditions(Composite::new(&xr, self.layout), [deleting(now), reconcile_success(now)]);
             if let Err(error) = self.write_status(&mut xr, memory, &intent).await
@@ -110,7 +110,7 @@ impl Composer {
     }
 
     async fn report_stuck(&self, xr: &mut Object, memory: &mut XrMemory, failure: &ReconcileFailure) {
-        let now = Timestamp::now();
+        let now = self.engine.clock.now();
         let conditions = [deleting(now), reconcile_error(failure.condition_text(), now)];
         let intent = with_conditions(Composite::new(xr, self.layout), conditions);
         // If the status cannot be written, there is still the Event.

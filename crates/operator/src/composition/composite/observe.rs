@@ -35,14 +35,13 @@ impl Composer {
     /// The composed resources of `xr` that stores have.
     pub(super) fn children(&self, xr: &Object) -> Vec<ContentHash> {
         let refs = Composite::new(xr, self.layout).resource_refs();
-        let children: Vec<Arc<Value>> = refs.iter().filter_map(|reference| self.child(reference)).collect();
-        content_hashes(&children).collect()
+        refs.iter().filter_map(|reference| content_hash(&*self.child(reference)?)).collect()
     }
 
     /// What stores have of what functions require.
     pub(super) fn required(&self, scopes: &BTreeSet<Scope>) -> Vec<ContentHash> {
         let watched = scopes.iter().filter_map(|scope| self.dependents.watched(scope));
-        watched.flat_map(|watched| watched.store.state()).flat_map(|object| content_hashes([&object])).collect()
+        watched.flat_map(|watched| watched.store.state()).filter_map(|object| content_hash(&object)).collect()
     }
 
     /// A composed resource in the store of its kind.
@@ -119,10 +118,8 @@ pub(super) fn fingerprint(
     Fingerprint::of(xr, children.iter().chain(required).copied().chain(revision))
 }
 
-pub(super) fn content_hashes<'a>(
-    objects: impl IntoIterator<Item = &'a Arc<Value>>,
-) -> impl Iterator<Item = ContentHash> {
-    objects.into_iter().filter_map(|object| object.as_object()).map(ContentHash::of)
+pub(super) fn content_hash(object: &Value) -> Option<ContentHash> {
+    object.as_object().map(ContentHash::of)
 }
 
 /// What `publisher` has published to `secret`; empty while that does not exist.

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Composer;
-use super::observe::content_hashes;
+use super::observe::content_hash;
 use crate::composition::schema;
 use crate::composition::watches::{Scope, Watched, is_secret};
 
@@ -206,7 +206,7 @@ impl StoreResolver<'_> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((watched, given)) = opened.get_mut(scope) else { return Vec::new() };
         let found: Vec<Arc<Value>> = watched.store.state().collect();
-        *given = content_hashes(&found).collect();
+        *given = found.iter().filter_map(|object| content_hash(object)).collect();
         found
     }
 }

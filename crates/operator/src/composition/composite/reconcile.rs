@@ -85,9 +85,10 @@ impl Reconciler for Composer {
     ) -> Result<Action, ReconcileError<String>> {
         let Some(xr) = xr.as_object() else { return Ok(Action::await_change()) };
         let composite = Composite::new(xr, self.layout);
+        let now = self.engine.clock.now();
         let (is_forced, breaker) = self.queue.signals(key, |signals| {
             signals.awaited_function = None;
-            (std::mem::take(&mut signals.is_forced), BreakerState::tick(signals))
+            (std::mem::take(&mut signals.is_forced), BreakerState::tick(signals, now))
         });
         if composite.is_paused() {
             return self.pause(xr, memory).await;
@@ -133,7 +134,8 @@ impl Reconciler for Composer {
 
     fn on_failure(&self, key: &Key, memory: &mut XrMemory, retry_after: Duration) -> Action {
         memory.due_within(Instant::now(), retry_after);
-        self.queue.signals(key, BreakerState::tick).requeue_within(Some(retry_after))
+        let now = self.engine.clock.now();
+        self.queue.signals(key, |signals| BreakerState::tick(signals, now)).requeue_within(Some(retry_after))
     }
 
     async fn forget(&self, key: &Key, _memory: XrMemory) {
@@ -359,8 +361,7 @@ struct BreakerState {
 
 impl BreakerState {
     /// Closes the breaker if it is time to.
-    fn tick(signals: &mut XrSignals) -> Self {
-        let now = Timestamp::now();
+    fn tick(signals: &mut XrSignals, now: Timestamp) -> Self {
         let Some(breaker) = &mut signals.breaker else { return Self::default() };
         let is_owed = breaker.tick(now);
         let closes = breaker.closes_at();

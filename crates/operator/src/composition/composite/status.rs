@@ -32,7 +32,7 @@ impl Composer {
         progress: &Progress,
         failure: Option<&ReconcileFailure>,
     ) -> Result<Option<String>, ApiError> {
-        let now = Timestamp::now();
+        let now = self.engine.clock.now();
         let request = Composite::new(xr, self.layout).reconcile_request().map(str::to_owned);
         let mut report = self.status_report(key, xr, progress, failure, now);
         let mut written = self.write_status(xr, memory, &report.intent).await;

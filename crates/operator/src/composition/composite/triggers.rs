@@ -6,7 +6,6 @@ use std::time::Duration;
 use composition::breaker::{self, Breaker, Limits};
 use composition::object;
 use composition::requeue::DEBOUNCE;
-use jiff::Timestamp;
 use manifest::{ObjectRef, server_metadata};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -27,7 +26,7 @@ impl Composer {
             (None, Some(_)) => breaker::Change::Created,
             (Some(_), Some(_)) => breaker::Change::Updated,
         };
-        let now = Timestamp::now();
+        let now = self.engine.clock.now();
         let source = source(change);
         let is_urgent = is_beside_status(change);
         for xr in concerned {

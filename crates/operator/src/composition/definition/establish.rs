@@ -7,7 +7,6 @@ use composition::definition::Definition;
 use composition::object;
 use composition::protocol::Object;
 use composition::{crd, intent, takeover};
-use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use manifest::ObjectRef;
 use serde_json::Value;
@@ -40,7 +39,7 @@ impl Reconcile<'_> {
     pub(super) async fn establish(&mut self, definition: &Definition) -> Result<Action> {
         let roles = Role::of(definition);
         self.set_finalizers(&roles, true, "cannot add composite resource finalizer").await?;
-        let mut status = Status::of(&self.xrd, Timestamp::now());
+        let mut status = Status::of(&self.xrd, self.definitions.engine.clock.now());
         // Both CRDs are applied before either is waited for.
         let mut crds = Vec::new();
         for role in roles {

@@ -7,7 +7,6 @@ use composition::definition::Definition;
 use composition::object;
 use composition::protocol::Object;
 use diag::Diagnostic;
-use jiff::Timestamp;
 use manifest::ObjectRef;
 
 use super::status::{self, Status};
@@ -25,7 +24,7 @@ impl Reconcile<'_> {
     /// Crossplane deletes both at once; a claim could then create a new XR in place of one that was deleted before it.
     pub(super) async fn finalize(&mut self, definition: &Definition) -> Result<Action> {
         let roles = Role::of(definition);
-        let mut status = Status::of(&self.xrd, Timestamp::now());
+        let mut status = Status::of(&self.xrd, self.definitions.engine.clock.now());
         for role in &roles {
             status.terminating(*role);
         }

@@ -1,6 +1,6 @@
 //! Which XRs depend on an object, and are reconciled when it changes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -12,7 +12,7 @@ use crate::runtime::supervisor::supervise;
 
 /// The XRs of one controller and the scopes they depend on.
 pub(in crate::composition) struct Dependents {
-    entries: Mutex<HashMap<Scope, Entry>>,
+    entries: Mutex<BTreeMap<Scope, Entry>>,
     on_change: Box<OnChange>,
     metrics: Metrics,
 }
@@ -107,7 +107,7 @@ impl Dependents {
         (self.on_change)(dependency, change);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Scope, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Scope, Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

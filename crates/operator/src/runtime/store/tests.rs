@@ -141,11 +141,9 @@ async fn a_forbidden_watch_stays_an_error_while_lists_succeed() {
     let (store, journal, _stop) =
         store(|number| list(u32::try_from(number).unwrap(), &[]), |_| refusal(403, "Forbidden"));
     store.wait_until_synced().await;
-    let mut state = store.shared.sync.subscribe();
-    state.wait_for(|state| state.error.is_some()).await.unwrap();
-    state.mark_unchanged();
-    tokio::time::sleep(Duration::from_secs(100)).await;
-    assert!(!state.has_changed().unwrap(), "the same cause is published once");
+    store.shared.when(|sync| sync.error.clone()).await;
+    let change = tokio::time::timeout(Duration::from_secs(100), store.shared.sync_changed.notified()).await;
+    assert!(change.is_err(), "the same cause is published once");
     assert!((9..=15).contains(&journal.count(MAPS, "watch=true")), "{}", journal.count(MAPS, "watch=true"));
 }
 
