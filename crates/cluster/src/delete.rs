@@ -187,9 +187,11 @@ impl Session {
                 // Without its kind, an object cannot exist; the discovery behind this error was fresh and complete.
                 Err(error) if error.is_kind_absent() => return Ok(Break(GONE)),
                 Err(error) if is_absent(&error, &target.name) => return Ok(Break(GONE)),
-                // The only precondition is the uid.
+                // The only precondition is the uid, but a webhook or a busy server may report a conflict, too.
                 Err(error) if how.uid.is_some() && how.version.is_none() && is_conflict(&error) => {
-                    return Ok(Break(Deletion::Recreated));
+                    let Some(live) = self.read(target).await? else { return Ok(Break(GONE)) };
+                    let is_another = live.object["metadata"]["uid"].as_str() != how.uid.as_deref();
+                    return if is_another { Ok(Break(Deletion::Recreated)) } else { Err(error) };
                 }
                 Err(error) => return Err(error),
                 // A `Status` means that the object is gone. Anything else is the object, which may still have

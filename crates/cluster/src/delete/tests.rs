@@ -111,8 +111,11 @@ async fn a_slow_deletion_is_watched() {
 async fn another_object_of_the_same_name_is_left_alone() {
     // Before: the precondition fails.
     let how = Delete { uid: Some("u0".to_owned()), ..patient() };
-    let (outcome, _) =
-        deleted(&map(), &how, |_| status(409, "Conflict", "Precondition failed: UID", &json!({}))).await;
+    let (outcome, _) = deleted(&map(), &how, |seen| match seen.method.as_str() {
+        "GET" => ok(&going(&[])),
+        _ => status(409, "Conflict", "Precondition failed: UID", &json!({})),
+    })
+    .await;
     assert_eq!(outcome.unwrap(), Deletion::Recreated);
     // After: the next read finds another uid.
     let (outcome, _) = deleted(&map(), &patient(), |seen| {
@@ -124,6 +127,19 @@ async fn another_object_of_the_same_name_is_left_alone() {
     })
     .await;
     assert_eq!(outcome.unwrap(), Deletion::Recreated);
+}
+
+/// Or a composed resource would count as deleted that is not, and nothing would refer to it.
+#[tokio::test(start_paused = true)]
+async fn a_conflict_that_is_not_about_the_uid_is_an_error() {
+    let uid = going(&[])["metadata"]["uid"].as_str().map(str::to_owned);
+    let how = Delete { uid, ..patient() };
+    let (outcome, _) = deleted(&map(), &how, |seen| match seen.method.as_str() {
+        "GET" => ok(&going(&[])),
+        _ => status(409, "Conflict", "another request is in progress", &json!({})),
+    })
+    .await;
+    assert_eq!(outcome.unwrap_err().class(), crate::Class::Outdated);
 }
 
 #[tokio::test(start_paused = true)]
