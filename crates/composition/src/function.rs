@@ -1,4 +1,4 @@
-//! How a function is found: by a flag, as an installed package, by an annotation, or built in.
+//! How a function is found: by a flag, by an annotation, as an installed package, or built in.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::composition::Composition;
 use crate::condition::Condition;
+use crate::package::{self, LABEL_PACKAGE, is_active};
 use crate::protocol::{ConditionStatus, Object};
 use crate::runner::{RunError, RunErrorClass};
 use crate::{codes, object, read};
@@ -23,14 +24,13 @@ pub const VALID_PIPELINE: &str = "ValidPipeline";
 
 const ANNOTATION_RUNTIME: &str = "render.crossplane.io/runtime";
 const ANNOTATION_DEVELOPMENT_TARGET: &str = "render.crossplane.io/runtime-development-target";
-const LABEL_PACKAGE: &str = "pkg.crossplane.io/package";
 
 /// A Function as people install it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Its name, by which Compositions refer to it.
     pub name: String,
-    /// The package it comes from, which this engine does not install.
+    /// The package it comes from.
     pub package: String,
     /// Where it is served, by our annotation.
     pub endpoint: Option<String>,
@@ -80,8 +80,8 @@ pub enum Location {
     BuiltIn,
 }
 
-/// Finds the function called `name`, in order: the flags, an active FunctionRevision with an endpoint, a Function with an
-/// endpoint annotation, the built-ins.
+/// Finds the function called `name`, in order: the flags, a Function with an endpoint annotation, an active FunctionRevision
+/// with an endpoint, a Function whose package is being installed, the built-ins.
 pub fn find(
     name: &str,
     flags: &BTreeMap<String, String>,
@@ -91,15 +91,17 @@ pub fn find(
     if let Some(endpoint) = flags.get(name) {
         return Ok(Location::Endpoint(endpoint.clone()));
     }
-    let active =
-        |revision: &&Object| object::label(revision, LABEL_PACKAGE) == Some(name) && is_active(revision);
-    let endpoint = |revision: &Object| object::text(revision, &["status", "endpoint"]).map(str::to_owned);
-    if let Some(endpoint) = revisions.iter().filter(active).find_map(endpoint) {
-        return Ok(Location::Endpoint(endpoint));
-    }
-    let named = functions.iter().find(|function| object::name(function) == Some(name));
-    if let Some(endpoint) = named.and_then(|function| object::annotation(function, ANNOTATION_ENDPOINT)) {
+    let function = functions.iter().find(|function| object::name(function) == Some(name));
+    if let Some(endpoint) = function.and_then(|function| object::annotation(function, ANNOTATION_ENDPOINT)) {
         return Ok(Location::Endpoint(endpoint.to_owned()));
+    }
+    let mut active =
+        revisions.iter().filter(|revision| package::is_of(revision, name) && is_active(revision));
+    if let Some(endpoint) = active.find_map(package::endpoint) {
+        return Ok(Location::Endpoint(endpoint.to_owned()));
+    }
+    if function.is_some() {
+        return Err(not_installed(name));
     }
     if BUILT_IN.contains(&name) {
         return Ok(Location::BuiltIn);
@@ -109,10 +111,16 @@ pub fn find(
 
 fn not_found(name: &str) -> RunError {
     let message = format!(
-        "FunctionNotFound: no function {name:?} is known. Start the operator with --function {name}=ENDPOINT, \
-         annotate Function {name:?} with {ANNOTATION_ENDPOINT}, install a package whose active FunctionRevision has \
-         an endpoint, or use a built-in function ({})",
+        "FunctionNotFound: no function {name:?} is known. Create a Function {name:?} with its package, start the operator \
+         with --function {name}=ENDPOINT, or use a built-in function ({})",
         BUILT_IN.join(", ")
+    );
+    RunError::new(RunErrorClass::FunctionNotFound, message)
+}
+
+fn not_installed(name: &str) -> RunError {
+    let message = format!(
+        "FunctionNotFound: Function {name:?} has no active revision with an endpoint. Its conditions Installed and Healthy say why"
     );
     RunError::new(RunErrorClass::FunctionNotFound, message)
 }
@@ -135,10 +143,6 @@ pub fn valid_pipeline(revision: &Composition, function_revisions: &[Object], now
         }
     }
     Condition::new(VALID_PIPELINE, ConditionStatus::True, "ValidPipeline", now)
-}
-
-fn is_active(revision: &Object) -> bool {
-    object::text(revision, &["spec", "desiredState"]) == Some("Active")
 }
 
 fn can_compose(revision: &Object) -> bool {

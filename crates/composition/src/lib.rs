@@ -12,7 +12,8 @@
 //!                exist        want
 //! ```
 //!
-//! Around it: [`definition`] and [`crd`] make kinds, [`revision`] numbers Compositions, [`claim`] ties a claim to its XR,
+//! Around it: [`definition`] and [`crd`] make kinds, [`revision`] numbers Compositions, [`package`] runs
+//! functions, [`claim`] ties a claim to its XR,
 //! [`intent`] and [`requeue`] skip writes and reconciles that change nothing, [`breaker`] limits watch events.
 
 pub mod breaker;
@@ -34,6 +35,7 @@ pub mod intent;
 pub mod naming;
 pub mod observed;
 pub mod openapi;
+pub mod package;
 pub mod pipeline;
 pub mod protocol;
 mod read;

@@ -7,33 +7,22 @@
 //! DIR/server  for the function
 //! ```
 //!
-//! Each folder has `tls.crt`, `tls.key` and `ca.crt`, ready to be mounted or turned into a Secret.
+//! Each folder has `tls.crt`, `tls.key` and `ca.crt`, ready to be mounted or turned into a Secret. The operator uses the same
+//! [`Authority`] for the functions it runs, and keeps it in a Secret.
+
+mod authority;
+mod renewal;
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PublicKeyData, date_time_ymd,
-};
-use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, UnixTime};
-use rustls::server::WebPkiClientVerifier;
-use rustls::{CertificateError, Error, RootCertStore};
-use sha2::{Digest, Sha256};
+use jiff::Timestamp;
 
-use crate::tls::{AUTHORITY, CERTIFICATE, KEY};
+use crate::tls::{AUTHORITY, CERTIFICATE, KEY, Pem};
 
-/// The prefix of every authority's subject, by which a certificate names its issuer.
-const AUTHORITY_NAME: &str = "Plimsoll function authority";
-/// Ten years, as Crossplane issues.
-const AUTHORITY_DAYS: u16 = 3650;
+pub use authority::{AUTHORITY_DAYS, Authority};
+pub use renewal::{Validity, is_renewal_due};
 
 #[derive(Clone, Debug)]
 pub struct IssueOptions {
@@ -53,18 +42,23 @@ impl IssueOptions {
     }
 
     fn names(&self) -> Vec<String> {
-        let mut names = match self.name.split_once('.') {
-            Some((service, namespace)) if !namespace.contains('.') => {
-                vec![service.to_owned(), self.name.clone(), format!("{}.svc", self.name)]
-            }
-            _ => vec![self.name.clone()],
-        };
+        let mut names = service_names(&self.name);
         for san in &self.sans {
             if !names.contains(san) {
                 names.push(san.clone());
             }
         }
         names
+    }
+}
+
+/// What the certificate of a Service `name` or `name.namespace` is valid for.
+pub fn service_names(name: &str) -> Vec<String> {
+    match name.split_once('.') {
+        Some((service, namespace)) if !namespace.contains('.') => {
+            vec![service.to_owned(), name.to_owned(), format!("{name}.svc")]
+        }
+        _ => vec![name.to_owned()],
     }
 }
 
@@ -97,7 +91,6 @@ pub enum IssueError {
 /// Issues certificates in `out`, valid from the day before `now`. Those of client and server are replaced; an existing
 /// authority is kept.
 pub fn issue(out: &Path, options: &IssueOptions, now: Timestamp) -> Result<Issued, IssueError> {
-    let validity = Validity::new(now, options.days);
     let issued = Issued {
         kept_authority: out.join("ca").join(KEY).exists(),
         authority: out.join("ca"),
@@ -106,157 +99,48 @@ pub fn issue(out: &Path, options: &IssueOptions, now: Timestamp) -> Result<Issue
         names: options.names(),
     };
     let authority = if issued.kept_authority {
-        Authority::read(&issued.authority)?
+        let read = |name: &str| {
+            let path = issued.authority.join(name);
+            fs::read(&path).map_err(|source| IssueError::File { path, source })
+        };
+        Authority::from_pem(&read(CERTIFICATE)?, &read(KEY)?)?
     } else {
-        let authority = Authority::create(Validity::new(now, options.days.max(AUTHORITY_DAYS)))?;
-        authority.write(
-            &issued.authority,
-            &authority.certificate,
-            &authority.issuer.key().serialize_pem(),
-        )?;
+        let authority = Authority::create(options.days.max(AUTHORITY_DAYS), now)?;
+        write(&issued.authority, &authority.pem())?;
         authority
     };
-    let client = authority.issue("plimsoll", &[], ExtendedKeyUsagePurpose::ClientAuth, validity)?;
-    if !authority.is_trusted_with(&client.0, now) {
+    let client = authority.issue_client(options.days, now)?;
+    if !authority.is_usable(&client, now) {
         return Err(IssueError::ForeignAuthority { folder: issued.authority });
     }
-    let server =
-        authority.issue(&options.name, &issued.names, ExtendedKeyUsagePurpose::ServerAuth, validity)?;
-    authority.write(&issued.client, &client.0, &client.1)?;
-    authority.write(&issued.server, &server.0, &server.1)?;
+    let server = authority.issue_server(&options.name, &issued.names, options.days, now)?;
+    write(&issued.client, &client)?;
+    write(&issued.server, &server)?;
     Ok(issued)
 }
 
-#[derive(Clone, Copy)]
-struct Validity {
-    from: jiff::civil::Date,
-    until: jiff::civil::Date,
-}
-
-impl Validity {
-    fn new(now: Timestamp, days: u16) -> Self {
-        let today = now.to_zoned(TimeZone::UTC).date();
-        Self { from: today.saturating_sub(1.day()), until: today.saturating_add(i32::from(days).days()) }
+/// Writes one folder. Files appear complete and readable by their owner only.
+fn write(folder: &Path, pem: &Pem) -> Result<(), IssueError> {
+    fs::create_dir_all(folder).map_err(|source| IssueError::File { path: folder.to_owned(), source })?;
+    for (name, content) in [(AUTHORITY, &pem.authority), (CERTIFICATE, &pem.certificate), (KEY, &pem.key)] {
+        let path = folder.join(name);
+        write_atomically(folder, &path, content).map_err(|source| IssueError::File { path, source })?;
     }
-
-    fn apply(self, params: &mut CertificateParams) {
-        let date = |date: jiff::civil::Date| {
-            let positive = |number: i8| number.unsigned_abs();
-            date_time_ymd(date.year().into(), positive(date.month()), positive(date.day()))
-        };
-        params.not_before = date(self.from);
-        params.not_after = date(self.until);
-    }
-}
-
-struct Authority {
-    certificate: String,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-impl Authority {
-    fn create(validity: Validity) -> Result<Self, IssueError> {
-        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-        let mut params = Self::params(&key);
-        validity.apply(&mut params);
-        let certificate = params.self_signed(&key)?.pem();
-        Ok(Self { certificate, issuer: Issuer::new(params, key) })
-    }
-
-    fn read(folder: &Path) -> Result<Self, IssueError> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            fs::read_to_string(&path).map_err(|source| IssueError::File { path, source })
-        };
-        let key = KeyPair::from_pem(&read(KEY)?)?;
-        Ok(Self { certificate: read(CERTIFICATE)?, issuer: Issuer::new(Self::params(&key), key) })
-    }
-
-    /// Derived from the key alone, so that an authority can be reused without parsing its certificate. The name is unique
-    /// per key: two authorities of one name would differ only in their signatures.
-    fn params(key: &KeyPair) -> CertificateParams {
-        let digest = Sha256::digest(key.subject_public_key_info());
-        let name =
-            format!("{AUTHORITY_NAME} {:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
-        let mut params = CertificateParams::default();
-        params.distinguished_name = rcgen::DistinguishedName::new();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        params
-    }
-
-    /// Returns a certificate and its key in PEM.
-    fn issue(
-        &self,
-        name: &str,
-        sans: &[String],
-        usage: ExtendedKeyUsagePurpose,
-        validity: Validity,
-    ) -> Result<(String, String), IssueError> {
-        let mut params = CertificateParams::new(sans)?;
-        validity.apply(&mut params);
-        params.distinguished_name = rcgen::DistinguishedName::new();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![usage];
-        params.use_authority_key_identifier_extension = true;
-        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-        Ok((params.signed_by(&key, &self.issuer)?.pem(), key.serialize_pem()))
-    }
-
-    /// Whether a peer that trusts this authority accepts a client certificate just issued.
-    fn is_trusted_with(&self, client: &str, now: Timestamp) -> bool {
-        let parse = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes());
-        let (Ok(authority), Ok(client)) = (parse(&self.certificate), parse(client)) else {
-            return false;
-        };
-        let mut roots = RootCertStore::empty();
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        if roots.add(authority.clone()).is_err() {
-            return false;
-        }
-        let Ok(verifier) = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()
-        else {
-            return false;
-        };
-        let now = Duration::from_secs(now.as_second().try_into().unwrap_or_default());
-        let verify =
-            |certificate| verifier.verify_client_cert(certificate, &[], UnixTime::since_unix_epoch(now));
-        // rustls ignores the dates of a trusted authority, but other implementations do not. Verified as a client
-        // certificate, an authority is always refused, and for its expiry first.
-        let is_expired = matches!(
-            verify(&authority),
-            Err(Error::InvalidCertificate(
-                CertificateError::Expired | CertificateError::ExpiredContext { .. }
-            ))
-        );
-        !is_expired && verify(&client).is_ok()
-    }
-
-    /// Writes one folder. Files appear complete and readable by their owner only.
-    fn write(&self, folder: &Path, certificate: &str, key: &str) -> Result<(), IssueError> {
-        fs::create_dir_all(folder).map_err(|source| IssueError::File { path: folder.to_owned(), source })?;
-        for (name, content) in
-            [(AUTHORITY, self.certificate.as_str()), (CERTIFICATE, certificate), (KEY, key)]
-        {
-            let path = folder.join(name);
-            write_atomically(folder, &path, content).map_err(|source| IssueError::File { path, source })?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A temporary file is readable by its owner only, and stays so when it is renamed.
-fn write_atomically(folder: &Path, path: &Path, content: &str) -> io::Result<()> {
+fn write_atomically(folder: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(content.as_bytes())?;
+    file.write_all(content)?;
     file.persist(path)?;
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
+
     use super::*;
 
     fn now() -> Timestamp {

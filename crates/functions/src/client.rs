@@ -8,6 +8,7 @@ mod status;
 mod subchannels;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -26,8 +27,11 @@ pub use memory::Reservation;
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The engine's certificates. Without them, only functions on this machine are called.
-    pub certificates: Option<Certificates>,
+    /// The engine's certificates; of several, each function gets the one it asks for. Without them, only functions on this
+    /// machine are called.
+    pub certificates: Vec<Certificates>,
+    /// Where to connect instead of the addresses of a name, by `host:port`: for an engine that cannot use the cluster's DNS.
+    pub addresses: BTreeMap<String, SocketAddr>,
     /// How long one call may take, including the wait for a connection. The time before it has its turn does not count.
     pub timeout: Duration,
     /// The limit of concurrent calls per function.
@@ -47,7 +51,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            certificates: None,
+            certificates: Vec::new(),
+            addresses: BTreeMap::new(),
             timeout: Duration::from_secs(20),
             concurrency: 32,
             max_waiting: 1000,
@@ -83,7 +88,7 @@ impl Functions {
         options: Options,
         locate: impl Fn(&str) -> Result<Location, RunError> + Send + Sync + 'static,
     ) -> Result<Self, CertificatesError> {
-        let tls = options.certificates.clone().map(tls::client).transpose()?.map(Arc::new);
+        let tls = configure(options.certificates.clone())?;
         let memory = Memory::new(options.max_memory);
         let (tls, locate) = (RwLock::new(tls), Box::new(locate));
         Ok(Self { options, tls, locate, memory, channels: Mutex::default(), in_process: None })
@@ -97,9 +102,9 @@ impl Functions {
     }
 
     /// Uses `certificates` from now on. Connections without them are closed once the calls on them have ended.
-    pub fn set_certificates(&self, certificates: Certificates) -> Result<(), CertificatesError> {
-        let tls = Arc::new(tls::client(certificates)?);
-        *self.tls.write().unwrap_or_else(PoisonError::into_inner) = Some(tls);
+    pub fn set_certificates(&self, certificates: Vec<Certificates>) -> Result<(), CertificatesError> {
+        let tls = configure(certificates)?;
+        *self.tls.write().unwrap_or_else(PoisonError::into_inner) = tls;
         self.channels.lock().unwrap_or_else(PoisonError::into_inner).clear();
         Ok(())
     }
@@ -174,6 +179,15 @@ impl Functions {
         channels.insert(function.to_owned(), Arc::clone(&channel));
         Ok(channel)
     }
+}
+
+fn configure(
+    certificates: Vec<Certificates>,
+) -> Result<Option<Arc<Reloading<ClientConfig>>>, CertificatesError> {
+    if certificates.is_empty() {
+        return Ok(None);
+    }
+    tls::client(certificates).map(|tls| Some(Arc::new(tls)))
 }
 
 /// Gives a response to this very request the caller's own tag, the only one the caller knows, and adds a warning for

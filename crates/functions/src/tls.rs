@@ -5,11 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustls::client::ResolvesClientCert;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
 use tokio::sync::watch;
 
 /// The files of a certificate folder, named as in Crossplane's Secrets.
@@ -27,7 +29,7 @@ pub enum Certificates {
 }
 
 /// A certificate, its key, and the authority that must have issued the peer's certificate.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Pem {
     /// `tls.crt`: the certificate and its intermediates.
     pub certificate: Vec<u8>,
@@ -74,6 +76,10 @@ impl Certificates {
     }
 }
 
+fn read_all(sources: &[Certificates]) -> Result<Vec<Pem>, CertificatesError> {
+    sources.iter().map(Certificates::read).collect()
+}
+
 fn read(folder: &Path, name: &str) -> Result<Vec<u8>, CertificatesError> {
     let path = folder.join(name);
     std::fs::read(&path).map_err(|source| CertificatesError::Read { path, source })
@@ -84,24 +90,23 @@ fn read(folder: &Path, name: &str) -> Result<Vec<u8>, CertificatesError> {
 /// Every new connection reads the three small files and compares their content, which is safer than comparing timestamps.
 /// If they do not fit together because they are just being replaced, the last usable ones stay in use.
 pub(crate) struct Reloading<C> {
-    certificates: Certificates,
-    build: fn(&Pem) -> Result<C, CertificatesError>,
-    current: Mutex<(Pem, Arc<C>)>,
+    sources: Vec<Certificates>,
+    build: Build<C>,
+    current: Mutex<(Vec<Pem>, Arc<C>)>,
 }
 
+type Build<C> = fn(&[Pem]) -> Result<C, CertificatesError>;
+
 impl<C> Reloading<C> {
-    fn new(
-        certificates: Certificates,
-        build: fn(&Pem) -> Result<C, CertificatesError>,
-    ) -> Result<Self, CertificatesError> {
-        let pem = certificates.read()?;
-        let config = Arc::new(build(&pem)?);
-        Ok(Self { certificates, build, current: Mutex::new((pem, config)) })
+    fn new(sources: Vec<Certificates>, build: Build<C>) -> Result<Self, CertificatesError> {
+        let read = read_all(&sources)?;
+        let config = Arc::new(build(&read)?);
+        Ok(Self { sources, build, current: Mutex::new((read, config)) })
     }
 
     /// The configuration for a connection made now.
     pub(crate) fn current(&self) -> Arc<C> {
-        let read = self.certificates.read();
+        let read = read_all(&self.sources);
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let renewed = match read {
             Ok(pem) if pem == current.0 => return Arc::clone(&current.1),
@@ -119,21 +124,55 @@ impl<C> Reloading<C> {
     }
 }
 
-pub(crate) fn client(certificates: Certificates) -> Result<Reloading<ClientConfig>, CertificatesError> {
-    Reloading::new(certificates, |pem| {
-        let (chain, key, roots) = parse(pem)?;
-        let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+/// Trusts the authorities of all `sources`, and shows each function the certificate of the authority that it trusts.
+pub(crate) fn client(sources: Vec<Certificates>) -> Result<Reloading<ClientConfig>, CertificatesError> {
+    Reloading::new(sources, |read| {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut trusted = RootCertStore::empty();
+        let mut identities = Vec::new();
+        for pem in read {
+            let (chain, key, roots) = parse(pem)?;
+            let key = CertifiedKey::from_der(chain, key, &provider)?;
+            identities.push(Identity { authorities: roots.subjects(), key: Arc::new(key) });
+            trusted.extend(roots.roots);
+        }
+        let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_client_auth_cert(chain, key)?;
+            .with_root_certificates(trusted)
+            .with_client_cert_resolver(Arc::new(Identities(identities)));
         config.alpn_protocols = vec![b"h2".to_vec()];
         Ok(config)
     })
 }
 
+/// The certificates an engine can show.
+#[derive(Debug)]
+struct Identities(Vec<Identity>);
+
+#[derive(Debug)]
+struct Identity {
+    authorities: Vec<DistinguishedName>,
+    key: Arc<CertifiedKey>,
+}
+
+impl ResolvesClientCert for Identities {
+    /// The one the server asks for by the names of its authorities; the first, if it names none that is known.
+    fn resolve(&self, asked: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        let is_asked =
+            |identity: &&Identity| identity.authorities.iter().any(|name| asked.contains(&name.as_ref()));
+        let identity = self.0.iter().find(is_asked).or(self.0.first())?;
+        Some(Arc::clone(&identity.key))
+    }
+
+    fn has_certs(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
 /// Requires a certificate from the client.
 pub(crate) fn server(certificates: Certificates) -> Result<Reloading<ServerConfig>, CertificatesError> {
-    Reloading::new(certificates, |pem| {
+    Reloading::new(vec![certificates], |read| {
+        let [pem] = read else { unreachable!("a server has one certificate") };
         let (chain, key, roots) = parse(pem)?;
         let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier =

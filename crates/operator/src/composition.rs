@@ -37,9 +37,10 @@ use crate::runtime::controller;
 use crate::runtime::health::Readiness;
 use crate::runtime::store::{Change, Source, Store};
 use catalogue::Catalogue;
+use certificates::Identities;
 use definition::Definitions;
 use engine::Engine;
-use function::{FunctionHealth, FunctionLocations};
+use function::{FunctionController, FunctionLocations, OwnAuthority};
 use revision::{Revisions, Subject};
 use watches::Watches;
 
@@ -61,7 +62,8 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
     let functions = {
         let locations = Arc::clone(&locations);
         let options = functions::Options {
-            certificates: settings.certs_dir.clone().map(Certificates::Folder),
+            certificates: settings.certs_dir.clone().map(Certificates::Folder).into_iter().collect(),
+            addresses: settings.addresses.clone(),
             timeout: settings.timeout,
             concurrency: settings.concurrency,
             max_message: settings.max_message,
@@ -89,10 +91,11 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
         default_service_account: options.default_service_account.clone(),
         stop,
     });
+    let identities = Arc::new(Identities::new(settings.certs_dir.clone()));
+    let authority = Arc::new(OwnAuthority::new(&namespace));
     let starting = async {
-        if settings.certs_dir.is_none() {
-            certificates::watch(&engine, &namespace).await;
-        }
+        certificates::watch(&engine, &identities, &namespace).await;
+        authority.resume(&engine, &identities).await;
         Stores::start(&engine, &readiness).await
     };
     let stores = tokio::select! {
@@ -100,7 +103,19 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
         stores = starting => stores,
         () = engine.stop.cancelled() => return Ok(()),
     };
-    stores.run_controllers(&engine, locations).await;
+    let functions = FunctionController::new(
+        &engine,
+        Arc::clone(&identities),
+        authority,
+        Arc::clone(&locations),
+        &stores,
+        &namespace,
+    );
+    tokio::select! {
+        () = stores.run_controllers(&engine, Arc::clone(&locations), functions) => {}
+        () = certificates::follow_crossplane(&engine, &identities, &locations) => {}
+        () = function::report_unsupported(&engine) => {}
+    }
     Ok(())
 }
 
@@ -139,12 +154,17 @@ impl Stores {
         stores
     }
 
-    async fn run_controllers(self, engine: &Arc<Engine>, locations: Arc<FunctionLocations>) {
+    async fn run_controllers(
+        self,
+        engine: &Arc<Engine>,
+        locations: Arc<FunctionLocations>,
+        functions: FunctionController,
+    ) {
         let update_locations = || locations.update(&self.function_revisions, &self.functions);
         update_locations();
         let definitions = Arc::new(Definitions::new(Arc::clone(engine), self.xrds.clone()));
         let revisions = Arc::new(Revisions::new(Arc::clone(engine), Arc::clone(&locations), &self));
-        let functions = Arc::new(FunctionHealth::new(Arc::clone(engine), self.functions.clone()));
+        let functions = Arc::new(functions);
 
         let on_composition = |change: &Change| {
             engine.catalogue.composition_changed(change);
@@ -183,7 +203,7 @@ impl Stores {
                 revisions.queue.watch(compositions, on_composition),
                 revisions.queue.watch(composition_revisions, on_revision),
                 revisions.queue.watch(self.function_revisions.subscribe(), on_function_revision),
-                functions.queue.watch(self.functions.subscribe(), on_function),
+                functions.watch(on_function),
             )
         };
         tokio::select! {

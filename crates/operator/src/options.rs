@@ -77,6 +77,9 @@ impl Half {
 pub struct FunctionOptions {
     /// Endpoints by name of the function; they take precedence over what objects say.
     pub endpoints: BTreeMap<String, String>,
+    /// Where to connect instead of the addresses of a function's Service, by `host:port`: for an operator outside the
+    /// cluster, which cannot resolve the names of Services.
+    pub addresses: BTreeMap<String, SocketAddr>,
     /// A folder with `tls.crt`, `tls.key` and `ca.crt`. `None`: the Secret `plimsoll-tls-client` in the operator's
     /// namespace.
     pub certs_dir: Option<PathBuf>,
@@ -94,6 +97,7 @@ impl Default for FunctionOptions {
     fn default() -> Self {
         Self {
             endpoints: BTreeMap::new(),
+            addresses: BTreeMap::new(),
             certs_dir: None,
             timeout: Duration::from_secs(20),
             concurrency: 32,

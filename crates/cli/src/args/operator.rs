@@ -61,6 +61,9 @@ pub(crate) struct Operator {
     /// Address of a function; can be repeated
     #[arg(long = "function", help_heading = FUNCTIONS, value_name = "NAME=ENDPOINT", value_parser = endpoint)]
     pub(crate) functions: Vec<(String, String)>,
+    /// Address to connect to instead of a function's Service, for an operator outside the cluster; can be repeated
+    #[arg(long = "function-address", help_heading = FUNCTIONS, value_name = "HOST:PORT=ADDRESS", value_parser = address)]
+    pub(crate) function_addresses: Vec<(String, SocketAddr)>,
     /// Folder with the operator's client certificate, from `plimsoll certs`
     #[arg(long, help_heading = FUNCTIONS, value_name = "DIR")]
     pub(crate) function_certs_dir: Option<PathBuf>,
@@ -159,6 +162,14 @@ impl std::fmt::Display for Address {
 fn endpoint(text: &str) -> Result<(String, String), String> {
     let named = pair(text).ok().filter(|(_, endpoint)| !endpoint.is_empty());
     named.ok_or_else(|| "write NAME=ENDPOINT, for instance function-web=127.0.0.1:9443".to_owned())
+}
+
+/// `HOST:PORT=ADDRESS`
+fn address(text: &str) -> Result<(String, SocketAddr), String> {
+    let named = pair(text).ok().and_then(|(host, address)| Some((host, address.parse().ok()?)));
+    named.ok_or_else(|| {
+        "write HOST:PORT=ADDRESS, for instance web.plimsoll-system:9443=127.0.0.1:19443".to_owned()
+    })
 }
 
 pub(super) fn halves() -> impl clap::builder::TypedValueParser<Value = Half> {

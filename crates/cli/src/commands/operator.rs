@@ -95,6 +95,7 @@ fn options(args: &Operator) -> Result<Options, Failure> {
         },
         functions: FunctionOptions {
             endpoints: args.functions.iter().cloned().collect(),
+            addresses: args.function_addresses.iter().cloned().collect(),
             certs_dir: args.function_certs_dir.clone(),
             timeout: args.function_timeout,
             concurrency: args.function_concurrency.into(),

@@ -17,13 +17,14 @@ fn functions_are_found_in_order() {
         revision("a", "Active", "revision:1"),
         revision("b", "Inactive", "old:1"),
         revision("b", "Active", "dns:///b.ns:9443"),
-        revision("c", "Active", ""),
+        revision("c", "Active", "revision:1"),
         revision("function-auto-ready", "Active", "installed:1"),
     ];
     let annotated = |name: &str| {
         object(json!({"metadata": {"name": name, "annotations": {ANNOTATION_ENDPOINT: "annotated:1"}}}))
     };
-    let functions = [annotated("b"), annotated("c")];
+    let installed = object(json!({"metadata": {"name": "function-auto-ready"}}));
+    let functions = [annotated("a"), annotated("c"), installed];
     let check = |name: &str, expected: Location| {
         assert_eq!(find(name, &flags, &revisions, &functions), Ok(expected), "{name}");
     };
@@ -37,9 +38,12 @@ fn functions_are_found_in_order() {
 
 #[test]
 fn an_unknown_function_is_an_error_that_says_what_to_do() {
+    let installing = object(json!({"metadata": {"name": "function-auto-ready"}}));
+    let error = find("function-auto-ready", &BTreeMap::new(), &[], &[installing]).unwrap_err();
+    insta::assert_snapshot!(error, @r#"FunctionNotFound: Function "function-auto-ready" has no active revision with an endpoint. Its conditions Installed and Healthy say why"#);
     let error = find("d", &BTreeMap::new(), &[], &[]).unwrap_err();
     assert_eq!(error.class, RunErrorClass::FunctionNotFound);
-    insta::assert_snapshot!(error, @r#"FunctionNotFound: no function "d" is known. Start the operator with --function d=ENDPOINT, annotate Function "d" with plimsoll.dev/endpoint, install a package whose active FunctionRevision has an endpoint, or use a built-in function (function-auto-ready, function-status-transformer)"#);
+    insta::assert_snapshot!(error, @r#"FunctionNotFound: no function "d" is known. Create a Function "d" with its package, start the operator with --function d=ENDPOINT, or use a built-in function (function-auto-ready, function-status-transformer)"#);
 }
 
 #[test]

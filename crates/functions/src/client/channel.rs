@@ -26,7 +26,7 @@ use super::memory::{Memory, NoMemory, Reservation};
 use super::status::SendError;
 use super::subchannels::{self, Connection, Connectivity, Resolve, Subchannels};
 use super::{Options, status};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Address, Endpoint};
 use crate::r#gen::v1 as pb;
 use crate::tls::Reloading;
 use crate::wire::read_response;
@@ -67,9 +67,16 @@ impl Channel {
         memory: &Memory,
     ) -> Self {
         let resolved = endpoint.clone();
+        let fixed = options.addresses.get(&endpoint.authority()).copied();
         let resolve = move || {
             let endpoint = resolved.clone();
-            async move { endpoint.resolve().await }.boxed()
+            async move {
+                match fixed {
+                    Some(address) => Ok(vec![Address::Tcp(address)]),
+                    None => endpoint.resolve().await,
+                }
+            }
+            .boxed()
         };
         Self::with_resolver(Box::new(resolve), target, endpoint, tls, options, memory)
     }

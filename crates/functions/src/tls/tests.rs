@@ -13,7 +13,7 @@ fn issued(out: &Path) -> Issued {
 fn certificates_are_reloaded_only_when_they_change() {
     let out = tempfile::tempdir().unwrap();
     let folder = issued(out.path()).client;
-    let reloading = client(Certificates::Folder(folder.clone())).unwrap();
+    let reloading = client(vec![Certificates::Folder(folder.clone())]).unwrap();
     let first = reloading.current();
     assert!(Arc::ptr_eq(&first, &reloading.current()));
     issued(out.path());
@@ -53,7 +53,7 @@ fn unusable_certificates_are_reported_by_file() {
     let pem = Certificates::Folder(folder.clone()).read().unwrap();
     let check = |pem: Pem, expected: &str| {
         let (_sender, receiver) = watch::channel(pem);
-        let error = client(Certificates::Watched(receiver)).err().unwrap();
+        let error = client(vec![Certificates::Watched(receiver)]).err().unwrap();
         assert_eq!(error.to_string(), expected);
     };
     check(Pem { key: Vec::new(), ..pem.clone() }, "tls.key does not contain the PEM it should");
@@ -63,6 +63,6 @@ fn unusable_certificates_are_reported_by_file() {
     check(Pem { key, ..pem.clone() }, "the certificates do not work together");
     assert_eq!(format!("{pem:?}"), "Pem");
     std::fs::remove_file(folder.join(CERTIFICATE)).unwrap();
-    let error = client(Certificates::Folder(folder.clone())).err().unwrap();
+    let error = client(vec![Certificates::Folder(folder.clone())]).err().unwrap();
     assert_eq!(error.to_string(), format!("cannot read {}", folder.join(CERTIFICATE).display()));
 }

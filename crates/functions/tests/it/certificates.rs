@@ -57,8 +57,21 @@ async fn an_engine_that_gets_certificates_later_is_accepted_then() {
     let served = serve(echo, Some(&issued.server)).await;
     let engine = Engine::of(impatient(None), &served.endpoint);
     assert_eq!(engine.call().await.unwrap_err().class, RunErrorClass::Unavailable);
-    engine.functions.set_certificates(Certificates::Folder(issued.client)).unwrap();
+    engine.functions.set_certificates(vec![Certificates::Folder(issued.client)]).unwrap();
     engine.call().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_engine_shows_each_function_the_certificate_it_asks_for() {
+    let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (ours, theirs) = (certificates(ours.path()), certificates(theirs.path()));
+    for server in [&ours.server, &theirs.server] {
+        let served = serve(echo, Some(server)).await;
+        let engine = Engine::of(impatient(None), &served.endpoint);
+        let both = [&ours.client, &theirs.client].map(|folder| Certificates::Folder(folder.clone()));
+        engine.functions.set_certificates(both.to_vec()).unwrap();
+        engine.call().await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ pub(crate) fn impatient(folder: Option<&Path>) -> Options {
 /// Options for tests in which everything they wait for happens.
 pub(crate) fn patient(folder: Option<&Path>) -> Options {
     Options {
-        certificates: folder.map(|folder| Certificates::Folder(folder.to_owned())),
+        certificates: folder.map(|folder| Certificates::Folder(folder.to_owned())).into_iter().collect(),
         timeout: Duration::from_secs(600),
         down_after: Duration::from_secs(600),
         ..Options::default()

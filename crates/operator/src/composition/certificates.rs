@@ -1,25 +1,86 @@
-//! The engine's certificates from a Secret, reloaded when it changes.
+//! The certificates that the engine shows to functions: one that it is given, and one of its own authority.
+//!
+//! Given are, in this order: the folder of `--function-certs-dir`, the Secret `plimsoll-tls-client` in the operator's namespace,
+//! and `crossplane-tls-client` beside functions that Crossplane has installed. Secrets are read again when they change.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cluster::Selection;
+use composition::package;
+use composition::protocol::Object;
 use diag::error_chain;
-use functions::{Certificates, Pem};
-use manifest::Namespace;
+use functions::{Certificates, Functions, Pem};
+use manifest::{Namespace, ObjectRef};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use super::engine::Engine;
+use super::function::FunctionLocations;
 use crate::runtime::store::{Key, Source, Store};
 
 /// The Secret with `tls.crt`, `tls.key` and `ca.crt`.
 const SECRET: &str = "plimsoll-tls-client";
+/// The same of Crossplane, in the namespace of its functions.
+const CROSSPLANE_SECRET: &str = "crossplane-tls-client";
+/// How often Crossplane's Secret is read. It may be read by its name only, and not be watched.
+const INTERVAL: Duration = Duration::from_secs(300);
+
+/// Whom a certificate is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Whose {
+    Given,
+    Crossplane,
+    Own,
+}
+
+/// What the engine shows.
+pub(super) struct Identities {
+    folder: Option<PathBuf>,
+    shown: Mutex<BTreeMap<Whose, watch::Sender<Pem>>>,
+}
+
+impl Identities {
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder, shown: Mutex::default() }
+    }
+
+    /// Shows a certificate from now on; if it is invalid, the one before stays in use.
+    pub(super) fn show(&self, functions: &Functions, whose: Whose, pem: Pem) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = shown.get(&whose) {
+            sender.send_replace(pem);
+            return;
+        }
+        shown.insert(whose, watch::Sender::new(pem));
+        if let Err(error) = functions.set_certificates(self.sources(&shown)) {
+            shown.remove(&whose);
+            tracing::warn!(?whose, error = error_chain(&error), "cannot use certificates for functions");
+        }
+    }
+
+    fn sources(&self, shown: &BTreeMap<Whose, watch::Sender<Pem>>) -> Vec<Certificates> {
+        let folder = self.folder.clone().map(Certificates::Folder);
+        let shown = shown.values().map(|sender| Certificates::Watched(sender.subscribe()));
+        folder.into_iter().chain(shown).collect()
+    }
+
+    fn has_given(&self) -> bool {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        self.folder.is_some() || shown.contains_key(&Whose::Given)
+    }
+}
 
 /// Watches the Secret in `namespace` until the engine stops. Returns when it has been read once, so that the first call to a
 /// function can use it.
-pub(super) async fn watch(engine: &Arc<Engine>, namespace: &str) {
+pub(super) async fn watch(engine: &Arc<Engine>, identities: &Arc<Identities>, namespace: &str) {
+    if identities.has_given() {
+        return;
+    }
     let secrets = "v1/Secret".parse().expect("a valid kind");
     let selection = Selection {
         namespace: Namespace::new(namespace),
@@ -32,17 +93,12 @@ pub(super) async fn watch(engine: &Arc<Engine>, namespace: &str) {
         // Everything else can go on; they are used as soon as they can be read.
         tracing::warn!(secret = SECRET, namespace, %error, "cannot read the certificates for functions");
     }
-    let mut using = None;
-    if let Some(secret) = store.get(&Key { namespace: Some(namespace.to_owned()), name: SECRET.to_owned() }) {
-        load(engine, &secret, &mut using);
-    } else {
-        tracing::warn!(
-            secret = SECRET,
-            namespace,
-            "no certificates for functions: only functions on this machine can be called"
-        );
+    let key = Key { namespace: Some(namespace.to_owned()), name: SECRET.to_owned() };
+    match store.get(&key) {
+        Some(secret) => load(engine, identities, Whose::Given, &secret),
+        None => tracing::info!(secret = SECRET, namespace, "no certificates are given for functions"),
     }
-    let engine = Arc::clone(engine);
+    let (engine, identities) = (Arc::clone(engine), Arc::clone(identities));
     tokio::spawn(async move {
         let mut changes = store.subscribe();
         loop {
@@ -53,36 +109,60 @@ pub(super) async fn watch(engine: &Arc<Engine>, namespace: &str) {
                 else => return,
             };
             if let Some(secret) = change.after {
-                load(&engine, &secret, &mut using);
+                load(&engine, &identities, Whose::Given, &secret);
             }
         }
     });
 }
 
-/// Uses the certificates in the Secret. If they are invalid, the ones before stay in use.
-fn load(engine: &Engine, secret: &Value, using: &mut Option<watch::Sender<Pem>>) {
-    let Some(pem) = read(secret) else {
-        tracing::warn!(secret = SECRET, "ignoring a Secret without tls.crt, tls.key or ca.crt");
-        return;
-    };
-    if let Some(using) = using {
-        using.send_replace(pem);
-        return;
-    }
-    let (sender, receiver) = watch::channel(pem);
-    match engine.functions.set_certificates(Certificates::Watched(receiver)) {
-        Ok(()) => *using = Some(sender),
-        Err(error) => {
-            tracing::warn!(
-                secret = SECRET,
-                error = error_chain(&error),
-                "cannot use the certificates in the Secret"
-            );
+/// Uses Crossplane's certificate for functions that it has installed, unless another one is given. Never returns.
+pub(super) async fn follow_crossplane(
+    engine: &Engine,
+    identities: &Identities,
+    locations: &FunctionLocations,
+) {
+    let mut moved = locations.moves();
+    loop {
+        moved.mark_unchanged();
+        let namespace = locations.revisions().iter().find_map(installed_in);
+        if let Some(namespace) = namespace.filter(|_| !identities.has_given()) {
+            let kind = "v1/Secret".parse().expect("a valid kind");
+            let target = ObjectRef::new(kind, Namespace::new(&namespace), CROSSPLANE_SECRET);
+            match engine.client.read(&target).await {
+                Ok(Some(secret)) => load(engine, identities, Whose::Crossplane, &Value::Object(secret)),
+                Ok(None) => {}
+                Err(error) => {
+                    let error = error.text();
+                    tracing::warn!(secret = CROSSPLANE_SECRET, namespace, error, "cannot read certificates");
+                }
+            }
         }
+        // Once it is known, only its renewal matters.
+        let _ = tokio::time::timeout(INTERVAL, moved.changed()).await;
     }
 }
 
-fn read(secret: &Value) -> Option<Pem> {
+/// The namespace of a function that Crossplane has installed, from its endpoint.
+fn installed_in(revision: &Object) -> Option<String> {
+    if !package::is_active(revision) || package::runtime_namespace(revision).is_some() {
+        return None;
+    }
+    let host = package::endpoint(revision)?.strip_prefix("dns:///")?;
+    let (_, rest) = host.split_once('.')?;
+    let namespace = rest.split([':', '.']).next()?;
+    Some(namespace.to_owned())
+}
+
+/// Uses the certificates in a Secret. If they are invalid, the ones before stay in use.
+fn load(engine: &Engine, identities: &Identities, whose: Whose, secret: &Value) {
+    match read(secret) {
+        Some(pem) => identities.show(&engine.functions, whose, pem),
+        None => tracing::warn!(?whose, "ignoring a Secret without tls.crt, tls.key or ca.crt"),
+    }
+}
+
+/// What a Secret holds, if it is complete.
+pub(super) fn read(secret: &Value) -> Option<Pem> {
     let part = |key: &str| STANDARD.decode(secret.get("data")?.get(key)?.as_str()?).ok();
     Some(Pem { certificate: part("tls.crt")?, key: part("tls.key")?, authority: part("ca.crt")? })
 }

@@ -5,15 +5,16 @@ use manifest::Limits;
 use serde_json::Value;
 
 /// The files are the source, not Rust types: these kinds are Crossplane's.
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
     include_str!("../../../../deploy/crds/compositeresourcedefinitions.apiextensions.crossplane.io.yaml"),
     include_str!("../../../../deploy/crds/compositions.apiextensions.crossplane.io.yaml"),
     include_str!("../../../../deploy/crds/compositionrevisions.apiextensions.crossplane.io.yaml"),
     include_str!("../../../../deploy/crds/functions.pkg.crossplane.io.yaml"),
     include_str!("../../../../deploy/crds/functionrevisions.pkg.crossplane.io.yaml"),
+    include_str!("../../../../deploy/crds/deploymentruntimeconfigs.pkg.crossplane.io.yaml"),
 ];
 
-/// The definitions of XRDs, Compositions, Functions, and the revisions of both.
+/// The definitions of XRDs, Compositions, Functions, the revisions of both, and how functions run.
 pub fn definitions() -> Vec<Value> {
     let read = |text: &&str| {
         let document = manifest::read(&Source::new("deploy/crds", *text), &Limits::default()).single();

@@ -1,103 +1,117 @@
-//! Where functions are found: by flag, annotation or package; and whether annotated ones can be reached.
+//! The controller of Functions: it runs those that are packages, and reports whether each can be reached.
+//!
+//! ```text
+//! Function ──┬─ annotated with an endpoint ─────────────────────────────▶ reached? ──▶ Installed, Healthy
+//!            └─ package ──▶ FunctionRevisions ──▶ certificate, Deployment ──▶┘
+//! ```
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+mod authority;
+mod installed;
+mod locations;
+mod unsupported;
+
+pub(super) use authority::OwnAuthority;
+pub(super) use locations::{FunctionLocations, packages};
+pub(super) use unsupported::report_unsupported;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use backoff::Backoff;
-use composition::RunError;
+use cluster::{Propagation, Selection};
 use composition::condition::{Condition, Conditions};
-use composition::function::{self, ANNOTATION_ENDPOINT, Location};
+use composition::function::ANNOTATION_ENDPOINT;
 use composition::object;
-use composition::protocol::{ConditionStatus, Object};
+use composition::package;
+use composition::package::health::{Standing, function_status};
+use composition::package::revisions::{Plan, plan};
+use composition::package::runtime::LABEL_FUNCTION;
+use composition::protocol::Object;
 use jiff::Timestamp;
+use manifest::{Namespace, ObjectRef};
 use serde_json::Value;
-use tokio::sync::watch;
 
-use super::MANAGER;
+use super::certificates::Identities;
 use super::engine::Engine;
+use super::{MANAGER, Stores};
+use crate::runtime::client::ApiError;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
+use crate::runtime::events::{EventType, reference};
 use crate::runtime::queue::Queue;
-use crate::runtime::store::{Change, Key, Store};
+use crate::runtime::store::{Change, Key, Source, Store};
+use installed::Installed;
 
-/// The label on a FunctionRevision with the name of its Function.
-const LABEL_PACKAGE: &str = "pkg.crossplane.io/package";
-/// How long connecting to an annotated function may take before it counts as unhealthy.
+/// The source of Events, as in Crossplane.
+const COMPONENT: &str = "packages/function.pkg.crossplane.io";
+/// How long connecting to a function may take before it counts as unhealthy.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const HEALTHY_INTERVAL: Duration = Duration::from_secs(30);
 const UNHEALTHY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Where functions are found, by flags and objects.
-pub(super) struct FunctionLocations {
-    flags: BTreeMap<String, String>,
-    objects: RwLock<Objects>,
-    moves: watch::Sender<u64>,
-}
-
-#[derive(Default)]
-struct Objects {
-    revisions: Arc<Vec<Object>>,
-    functions: Vec<Object>,
-}
-
-impl FunctionLocations {
-    /// `flags` take precedence over objects.
-    pub(super) fn new(flags: BTreeMap<String, String>) -> Self {
-        Self { flags, objects: RwLock::default(), moves: watch::Sender::new(0) }
-    }
-
-    pub(super) fn locate(&self, name: &str) -> Result<Location, RunError> {
-        let found = self.objects.read().unwrap_or_else(PoisonError::into_inner);
-        function::find(name, &self.flags, &found.revisions, &found.functions)
-    }
-
-    pub(super) fn revisions(&self) -> Arc<Vec<Object>> {
-        Arc::clone(&self.objects.read().unwrap_or_else(PoisonError::into_inner).revisions)
-    }
-
-    /// Changes whenever a function may be found at another place than before.
-    pub(super) fn moves(&self) -> watch::Receiver<u64> {
-        self.moves.subscribe()
-    }
-
-    pub(super) fn update(&self, revisions: &Store, functions: &Store) {
-        let objects = |store: &Store| -> Vec<Object> {
-            store.state().filter_map(|object| object.as_object().cloned()).collect()
-        };
-        {
-            let mut found = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-            *found = Objects { revisions: Arc::new(objects(revisions)), functions: objects(functions) };
-        }
-        self.moves.send_modify(|moves| *moves += 1);
-    }
-}
-
-/// The Functions that a changed FunctionRevision is or was of.
-pub(super) fn packages(change: &Change) -> Vec<String> {
-    let package = |revision| object::label(revision, LABEL_PACKAGE).map(str::to_owned);
-    let mut packages: Vec<String> = change.sides().filter_map(package).collect();
-    packages.dedup();
-    packages
-}
-
-/// Reports on annotated Functions whether they can be reached.
-///
-/// Crossplane's package manager reports on the Functions it installs; nothing else reports on annotated ones.
-pub(super) struct FunctionHealth {
+/// Reconciles Functions.
+pub(super) struct FunctionController {
     engine: Arc<Engine>,
+    identities: Arc<Identities>,
+    authority: Arc<OwnAuthority>,
+    locations: Arc<FunctionLocations>,
+    /// Where functions run.
+    namespace: String,
     functions: Store,
+    revisions: Store,
+    configs: Store,
+    deployments: Store,
     pub(super) queue: Queue<Self>,
 }
 
-impl FunctionHealth {
-    pub(super) fn new(engine: Arc<Engine>, functions: Store) -> Self {
-        Self { engine, functions, queue: Queue::default() }
+impl FunctionController {
+    pub(super) fn new(
+        engine: &Arc<Engine>,
+        identities: Arc<Identities>,
+        authority: Arc<OwnAuthority>,
+        locations: Arc<FunctionLocations>,
+        stores: &Stores,
+        namespace: &str,
+    ) -> Self {
+        let start = |kind: &str, selection: Selection| {
+            let source = Source { selection, ..Source::of(kind.parse().expect("a valid kind")) };
+            Store::start(engine.client.session().clone(), source.without_managed_fields(), &engine.stop)
+        };
+        let own = Selection {
+            namespace: Namespace::new(namespace),
+            labels: Some(LABEL_FUNCTION.to_owned()),
+            ..Selection::default()
+        };
+        Self {
+            identities,
+            authority,
+            locations,
+            namespace: namespace.to_owned(),
+            functions: stores.functions.clone(),
+            revisions: stores.function_revisions.clone(),
+            configs: start("pkg.crossplane.io/v1beta1/DeploymentRuntimeConfig", Selection::default()),
+            deployments: start("apps/v1/Deployment", own),
+            queue: Queue::default(),
+            engine: Arc::clone(engine),
+        }
+    }
+
+    /// Enqueues the Functions that changes concern. Never returns.
+    pub(super) async fn watch(&self, on_function: impl Fn(&Change) -> [String; 1]) {
+        let all =
+            |_: &Change| -> Vec<String> { self.functions.keys().into_iter().map(|key| key.name).collect() };
+        tokio::join!(
+            self.queue.watch(self.functions.subscribe(), on_function),
+            self.queue.watch(self.revisions.subscribe(), packages),
+            self.queue.watch(self.configs.subscribe(), all),
+            self.queue
+                .watch(self.deployments.subscribe(), |change| locations::labelled(change, LABEL_FUNCTION)),
+        );
     }
 }
 
-impl Reconciler for FunctionHealth {
+impl Reconciler for FunctionController {
     type Key = String;
-    type Memory = ();
+    type Memory = Installed;
     type Signals = ();
     type Error = String;
 
@@ -113,48 +127,92 @@ impl Reconciler for FunctionHealth {
         self: &Arc<Self>,
         name: &String,
         function: Arc<Value>,
-        _memory: &mut (),
+        memory: &mut Installed,
     ) -> Result<Action, ReconcileError<String>> {
-        let function = function.as_object().filter(|function| self.engine.shard.selects(function));
-        let endpoint = function.and_then(|function| object::annotation(function, ANNOTATION_ENDPOINT));
-        let (Some(function), Some(endpoint)) = (function, endpoint) else {
+        let Some(function) = function.as_object().filter(|function| self.engine.shard.selects(function))
+        else {
             return Ok(Action::await_change());
         };
-        let reachable = self.engine.functions.reachable(name);
-        let error = match tokio::time::timeout(CONNECT_TIMEOUT, reachable).await {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.message),
-            Err(_) => Some(format!("no connection to {endpoint} within {} s", CONNECT_TIMEOUT.as_secs())),
-        };
-        if let Some(reported) = report(function, error.as_deref(), self.engine.clock.now()) {
-            self.engine.client.replace_status(&reported, MANAGER).await?;
+        if object::is_being_deleted(function)
+            || object::annotation(function, "crossplane.io/paused") == Some("true")
+        {
+            return Ok(Action::await_change());
         }
-        Ok(Action::requeue(if error.is_none() { HEALTHY_INTERVAL } else { UNHEALTHY_INTERVAL }))
+        let standing = self.standing(name, function, memory).await?;
+        let is_healthy = matches!(&standing, Standing::Active { trouble: None, .. });
+        if let Some(reported) = function_status(function, &standing, Timestamp::now()) {
+            let written = self.engine.client.replace_status(&reported, MANAGER).await?;
+            let was_healthy = Conditions::of(function).get("Healthy").is_some_and(Condition::is_true);
+            if is_healthy && !was_healthy {
+                let recorder = self.engine.events.recorder(COMPONENT);
+                let message = "Successfully installed package revision";
+                recorder.record(reference(&written), EventType::Normal, "InstallPackageRevision", message);
+            }
+            self.functions.record_write(Value::Object(written));
+        }
+        Ok(match standing {
+            Standing::Active { trouble: None, .. } => Action::requeue(HEALTHY_INTERVAL),
+            Standing::Inactive { .. } => Action::await_change(),
+            Standing::Active { .. } => Action::requeue(UNHEALTHY_INTERVAL),
+        })
     }
 }
 
-/// The Function with its conditions, if they have changed.
-fn report(function: &Object, error: Option<&str>, now: Timestamp) -> Option<Object> {
-    let generation = object::generation(function);
-    let before = Conditions::of(function);
-    let mut conditions = before.clone();
-    let installed = Condition::new("Installed", ConditionStatus::True, "ActivePackageRevision", now).message(
-        format!("called at the endpoint in the annotation {ANNOTATION_ENDPOINT}; no package is installed"),
-    );
-    conditions.set(installed.generation(generation));
-    let healthy = match error {
-        None => Condition::new("Healthy", ConditionStatus::True, "HealthyPackageRevision", now),
-        Some(why) => {
-            Condition::new("Healthy", ConditionStatus::False, "UnhealthyPackageRevision", now).message(why)
+impl FunctionController {
+    /// Installs the function as far as that is this operator's task; how it stands then.
+    async fn standing(
+        &self,
+        name: &str,
+        function: &Object,
+        memory: &mut Installed,
+    ) -> Result<Standing, ReconcileError<String>> {
+        if let Some(endpoint) = object::annotation(function, ANNOTATION_ENDPOINT) {
+            self.remove_deployments(name, None).await?;
+            let about = format!(
+                "called at the endpoint in the annotation {ANNOTATION_ENDPOINT}; no package is installed"
+            );
+            return Ok(Standing::Active {
+                current: None,
+                about,
+                trouble: self.unreachable(name, endpoint).await,
+            });
         }
-    };
-    conditions.set(healthy.generation(generation));
-    (conditions != before).then(|| {
-        let mut reported = function.clone();
-        object::nested_mut(&mut reported, &["status"]).insert("conditions".to_owned(), conditions.to_value());
-        reported
-    })
-}
+        match plan(function, &locations::objects(&self.revisions), &self.namespace) {
+            Plan::External(revision) => {
+                let endpoint = package::endpoint(&revision).unwrap_or_default();
+                let about = format!(
+                    "called at the endpoint of FunctionRevision {}, whose runtime is not Plimsoll's",
+                    object::name(&revision).unwrap_or_default()
+                );
+                Ok(Standing::Active { current: None, about, trouble: self.unreachable(name, endpoint).await })
+            }
+            Plan::Ours(planned) => self.install(name, function, &planned, memory).await,
+        }
+    }
 
-#[cfg(test)]
-mod tests;
+    /// Why the function cannot be reached at `endpoint`, if it cannot.
+    async fn unreachable(&self, name: &str, endpoint: &str) -> Option<String> {
+        let reachable = self.engine.functions.reachable(name);
+        match tokio::time::timeout(CONNECT_TIMEOUT, reachable).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.message),
+            Err(_) => Some(format!("no connection to {endpoint} within {} s", CONNECT_TIMEOUT.as_secs())),
+        }
+    }
+
+    /// Deletes the Deployments of a function, except that of the active revision.
+    async fn remove_deployments(&self, name: &str, active: Option<&Object>) -> Result<(), ApiError> {
+        for deployment in locations::objects(&self.deployments) {
+            let is_of = object::label(&deployment, LABEL_FUNCTION) == Some(name);
+            let is_of_revision =
+                object::controller(&deployment).is_some_and(|owner| owner.kind == "FunctionRevision");
+            let is_wanted = active.is_some_and(|active| object::is_controlled_by(&deployment, active));
+            if is_of && is_of_revision && !is_wanted && !object::is_being_deleted(&deployment) {
+                let target = ObjectRef::of(&deployment)?;
+                let uid = object::uid(&deployment);
+                self.engine.client.delete(&target, uid, None, Propagation::Background).await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -31,6 +32,10 @@ pub(crate) const MAX_MESSAGE: usize = 1 << 20;
 /// The operator all tests share, and the certificates of its functions.
 pub(crate) struct World {
     certificates: Issued,
+    /// Where the operator runs functions.
+    pub(crate) namespace: String,
+    /// A function that the operator reaches at this address instead of its Service: no Pod of the sandbox runs anything.
+    pub(crate) packaged: (String, SocketAddr),
     runtime: Runtime,
     _folder: tempfile::TempDir,
     _turn: File,
@@ -58,22 +63,27 @@ impl World {
         .unwrap();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let kubeconfig = runtime.block_on(prepare(folder.path()));
+        let (namespace, kubeconfig) = runtime.block_on(prepare(folder.path()));
+        let packaged = (format!("function-packaged-{}", std::process::id()), free_address());
         let functions = FunctionOptions {
             certs_dir: Some(certificates.client.clone()),
+            addresses: BTreeMap::from([(format!("{}.{namespace}:9443", packaged.0), packaged.1)]),
             timeout: FUNCTION_TIMEOUT,
             max_message: MAX_MESSAGE,
             ..FunctionOptions::default()
         };
-        let options =
-            Options { functions, namespace: Namespace::new("default"), ..Options::on(Connection::default()) };
+        let options = Options {
+            functions,
+            namespace: Namespace::new(&namespace),
+            ..Options::on(Connection::default())
+        };
         runtime.spawn(async move {
             let session = connect(kubeconfig, "plimsoll-operator");
             let events = Events::start(session.client().clone(), "test", Metrics::new());
             let context = Context::new(session, events, Metrics::new(), options);
             composition::run(context, CancellationToken::new()).await;
         });
-        Self { certificates, runtime, _folder: folder, _turn: turn }
+        Self { certificates, namespace, packaged, runtime, _folder: folder, _turn: turn }
     }
 
     /// Serves `function` over mutual TLS until what is returned is dropped.
@@ -83,7 +93,12 @@ impl World {
 
     /// Serves `function` at an address that was used before.
     pub(crate) fn serve_at(&self, address: &str, function: impl Function) -> Served {
-        let certificates = Certificates::Folder(self.certificates.server.clone());
+        self.serve_with(address, self.server_certificates(), function)
+    }
+
+    /// Serves `function` with the certificates in a folder.
+    pub(crate) fn serve_with(&self, address: &str, certificates: &Path, function: impl Function) -> Served {
+        let certificates = Certificates::Folder(certificates.to_owned());
         let options = ServeOptions::new(address, Transport::Tls(certificates));
         let (stop, stopped) = oneshot::channel::<()>();
         // Blocking on another runtime from within a test's is not allowed, hence a thread.
@@ -117,9 +132,14 @@ impl Drop for Served {
     }
 }
 
+/// An address at which nothing listens.
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
 /// Kinds and rights as people install them, and what the tests compose granted as people grant what they compose; the
-/// kubeconfig of the account that has them.
-async fn prepare(folder: &Path) -> PathBuf {
+/// namespace of the operator, and the kubeconfig of the account that has them.
+async fn prepare(folder: &Path) -> (String, PathBuf) {
     let namespace = Sandbox::shared().namespace("composition").await;
     let kubeconfig = Sandbox::shared().operator_kubeconfig(&namespace, folder).await;
     let session = session();
@@ -140,7 +160,7 @@ async fn prepare(folder: &Path) -> PathBuf {
         role["rules"].as_array().is_some_and(|rules| rules.contains(granted))
     };
     until(&session, &role, "its rules are aggregated", grants).await;
-    kubeconfig
+    (namespace.name().to_owned(), kubeconfig)
 }
 
 /// A session with every right, for the runtime of the calling test.

@@ -20,6 +20,7 @@ mod isolation;
 mod kubectl;
 mod operators;
 mod overloaded;
+mod packages;
 mod platform;
 mod propagation;
 mod python_sdk;

@@ -24,7 +24,7 @@ fn the_kustomization_applies_unchanged() {
     let apply = ["apply", "--server-side", "--force-conflicts", "--kustomize", DEPLOY];
     run(&apply);
     let again = run(&apply);
-    assert_eq!(again.lines().count(), 24, "{again}");
+    assert_eq!(again.lines().count(), 27, "{again}");
     let account = "--as=system:serviceaccount:plimsoll-system:plimsoll-operator";
     let may = |what: &[&str]| {
         let asked = [&["auth", "can-i", account], what].concat();
@@ -38,6 +38,7 @@ fn the_kustomization_applies_unchanged() {
         &["create", "secrets", "--namespace=default"],
         &["watch", "secrets/plimsoll-tls-client", "--namespace=plimsoll-system"],
         &["update", "compositeresourcedefinitions.apiextensions.crossplane.io", "--subresource=status"],
+        &["create", "deployments.apps", "--namespace=plimsoll-system"],
     ] {
         assert!(may(allowed), "{allowed:?}");
     }
@@ -46,6 +47,9 @@ fn the_kustomization_applies_unchanged() {
         &["create", "queues.queue.oracle.com"],
         &["get", "pods", "--namespace=default"],
         &["delete", "events", "--namespace=default"],
+        &["create", "deployments.apps", "--namespace=default"],
+        &["delete", "services", "--namespace=plimsoll-system"],
+        &["create", "functions.pkg.crossplane.io"],
         &["update", "leases.coordination.k8s.io/plimsoll-operator", "--namespace=default"],
         &["create", "clusterrolebindings.rbac.authorization.k8s.io"],
         &["bind", "clusterroles.rbac.authorization.k8s.io"],
@@ -103,7 +107,7 @@ fn cluster_roles(documents: &str) -> Vec<(&str, &str)> {
 }
 
 /// Files that only those install who need them.
-const OPT_IN: [&str; 2] = ["roles-definitions.yaml", "roles-impersonation.yaml"];
+const OPT_IN: [&str; 3] = ["roles-definitions.yaml", "roles-impersonation.yaml", "roles-users.yaml"];
 
 #[test]
 fn what_makes_the_account_powerful_is_opt_in() {
@@ -170,7 +174,7 @@ fn every_role_is_explained() {
     let opt_in = OPT_IN.map(|file| fs::read_to_string(format!("{DEPLOY}/{file}")).unwrap()).join("---\n");
     let all = format!("{}---\n{opt_in}", built());
     let names: Vec<&str> = cluster_roles(&all).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names.len(), 8, "{names:?}");
+    assert_eq!(names.len(), 13, "{names:?}");
     for name in names {
         assert!(readme.contains(&format!("\n| `{name}` |")), "{name}");
     }

@@ -76,7 +76,8 @@ fn manifests() -> Vec<String> {
         fs::read_to_string(format!("{MANIFESTS}/kustomization.yaml")).expect("deploy/ has a kustomization");
     let (_, resources) = listed.split_once("\nresources:\n").expect("the kustomization lists resources");
     let files = resources.lines().map_while(|line| line.strip_prefix("  - "));
-    let files = files.filter(|file| *file != "deployment.yaml").chain(["roles-definitions.yaml"]);
+    let files =
+        files.filter(|file| *file != "deployment.yaml").chain(["roles-definitions.yaml", "roles-users.yaml"]);
     files.map(|file| format!("{MANIFESTS}/{file}")).collect()
 }
 
@@ -84,10 +85,11 @@ fn filename_flags(files: &[String]) -> Vec<&str> {
     files.iter().flat_map(|file| ["--filename", file.as_str()]).collect()
 }
 
-/// Grants what `deploy/` grants in its own namespace, the lease and the certificates, in that of a test.
+/// Grants what `deploy/` grants in its own namespace, the lease, the certificates and what runs for functions, in that of a
+/// test.
 async fn bind_roles(namespace: &Namespace) {
     let bindings = Api::<RoleBinding>::namespaced(namespace.client().clone(), namespace.name());
-    for role in ["plimsoll-lease", "plimsoll-certificates"] {
+    for role in ["plimsoll-lease", "plimsoll-certificates", "plimsoll-functions"] {
         let binding = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "RoleBinding",
