@@ -48,8 +48,8 @@ pub(super) struct Definitions {
 #[derive(Default)]
 pub(super) struct DefinitionMemory {
     applied: BTreeMap<Role, Applied>,
-    /// The ClusterRole that was applied.
-    granted: Option<Object>,
+    /// The ClusterRoles that were found to be in place.
+    granted: Vec<Object>,
     events: EventLog<XrdEvent>,
 }
 

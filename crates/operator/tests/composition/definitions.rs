@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cluster::Session;
 use functions::{RunRequest, response};
 use serde_json::{Value, json};
+use testkit::Sandbox;
 
 use crate::fixture::{
     apply, condition, condition_line, delete, get, group, is_true, legacy_xrd, modern_xrd, reference,
@@ -17,6 +18,46 @@ fn crd(name: &str) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name},
     })
+}
+
+#[tokio::test]
+async fn users_can_use_what_an_xrd_offers() {
+    world();
+    let (session, group) = (session(), group("users"));
+    let xrd = apply(&session, &legacy_xrd(&group)).await;
+    for role in ["edit", "view", "browse"] {
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+            "metadata": {"name": format!("users-{role}"), "namespace": "default"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": format!("crossplane-{role}")},
+            "subjects": [{"kind": "User", "name": format!("user-{role}")}],
+        });
+        apply(&session, &binding).await;
+    }
+    until(&session, &xrd, "it is offered", |xrd| is_true(xrd, "Offered")).await;
+    let aggregated = |role: &Value| {
+        let of_group = |rule: &Value| rule["apiGroups"] == json!([group]);
+        role["rules"].as_array().is_some_and(|rules| rules.iter().any(of_group))
+    };
+    for role in ["edit", "view", "browse"] {
+        let role = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+            "metadata": {"name": format!("crossplane-{role}")},
+        });
+        until(&session, &role, "the rules of the XRD are aggregated", aggregated).await;
+    }
+    let may = |user: &str, verb: &str, plural: &str| {
+        let (user, resource) = (format!("--as=user-{user}"), format!("{plural}.{group}"));
+        let asked = ["auth", "can-i", "--namespace=default", &user, verb, &resource];
+        Sandbox::shared().kubectl(&asked).status.success()
+    };
+    let allowed = ["edit", "view", "browse"].map(|user| {
+        let asked = [("create", "apps"), ("get", "apps"), ("get", "xapps"), ("delete", "xapps")];
+        asked.map(|(verb, plural)| may(user, verb, plural))
+    });
+    let (edit, view, browse) = ([true; 4], [false, true, true, false], [false, false, true, false]);
+    assert_eq!(allowed, [edit, view, browse]);
+    delete(&session, &xrd).await;
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
-//! The operator's rights on the kinds of an XRD, under the name that Crossplane uses.
+//! Rights on the kinds of an XRD, for the operator and for users, in ClusterRoles with the names that Crossplane uses.
 //!
-//! These kinds are not known when the operator is installed. A ClusterRole per XRD is aggregated to the operator's, as are
-//! those with which users grant access to the kinds they compose. A kind is granted when its CRD is established and
-//! controlled by the XRD: an XRD must not be a way to rights on a kind that others have defined.
+//! These kinds are not known when the operator is installed. One role is aggregated to the operator's, as are those with which
+//! users grant access to the kinds they compose; the others are aggregated to `crossplane-admin`, `-edit`, `-view` and `-browse`. A
+//! kind is granted when its CRD is established and controlled by the XRD: an XRD must not be a way to rights on a kind that
+//! others have defined.
 
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ use serde_json::{Value, json};
 
 use super::{Reconcile, Role};
 use crate::composition::access;
+use crate::runtime::client::ApiError;
+use crate::runtime::events::EventType;
 
 const MANAGER: &str = "apiextensions.crossplane.io/definition";
 /// Everything the controllers do with XRs and claims.
@@ -24,20 +27,34 @@ const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "
 const PROPAGATION: (Duration, usize) = (Duration::from_millis(50), 40);
 
 impl Reconcile<'_> {
-    /// Grants the kinds that `definition` has in `roles` to the operator, and no others; what is missing, if it may not grant
-    /// and an administrator has not done so either.
+    /// Grants the kinds that `definition` has in `roles` to the operator and to users, and no others; what is missing, if it
+    /// may not grant and an administrator has not done so either.
     pub(super) async fn grant(&mut self, definition: &Definition, roles: &[Role]) -> Option<String> {
-        let role =
-            cluster_role(&self.xrd, roles.iter().filter_map(|role| rules(definition, *role)).flatten());
-        if self.memory.granted.as_ref() == Some(&role) {
+        let missing = self.grant_to_operator(definition, roles).await;
+        for audience in Audience::ALL {
+            let rules = roles.iter().filter_map(|role| audience.rule(definition, *role));
+            let role = cluster_role(&self.xrd, audience.suffix(), audience.labels(), rules);
+            if !self.is_granted(&role).await
+                && let Err(error) = self.write_role(role.clone()).await
+            {
+                let name = object::name(&role).unwrap_or_default();
+                let why = format!(
+                    "cannot write ClusterRole {name}, so users have no rights by it: {}",
+                    error.text()
+                );
+                self.event(Role::Composite, EventType::Warning, "ApplyClusterRoles", why);
+            }
+        }
+        missing
+    }
+
+    async fn grant_to_operator(&mut self, definition: &Definition, roles: &[Role]) -> Option<String> {
+        let rules = roles.iter().filter_map(|role| rules(definition, *role)).flatten();
+        let role = operator_role(&self.xrd, rules);
+        if self.is_granted(&role).await {
             return None;
         }
-        let live = self.granted(&role).await;
-        if live.is_some_and(|live| Applied::found(&role, &live, MANAGER).is_some()) {
-            self.memory.granted = Some(role);
-            return None;
-        }
-        let applied = self.definitions.engine.client.apply(&role, MANAGER).await;
+        let applied = self.write_role(role.clone()).await;
         // What was just granted takes a moment to take effect.
         let attempts = if applied.is_ok() { PROPAGATION.1 } else { 1 };
         let mut denied = false;
@@ -45,18 +62,38 @@ impl Reconcile<'_> {
             denied |= self.is_denied(kind, attempts).await;
         }
         match applied {
-            Ok(_) => {
-                self.memory.granted = Some(role);
-                None
-            }
             Err(error) if denied => Some(missing(&role, &error.text())),
-            Err(_) => None,
+            _ => None,
         }
+    }
+
+    /// Whether a ClusterRole is as it should be.
+    async fn is_granted(&mut self, role: &Object) -> bool {
+        if self.memory.granted.contains(role) {
+            return true;
+        }
+        let is_found =
+            self.granted(role).await.is_some_and(|live| Applied::found(role, &live, MANAGER).is_some());
+        if is_found {
+            self.remember(role.clone());
+        }
+        is_found
+    }
+
+    async fn write_role(&mut self, role: Object) -> Result<(), ApiError> {
+        self.definitions.engine.client.apply(&role, MANAGER).await?;
+        self.remember(role);
+        Ok(())
+    }
+
+    fn remember(&mut self, role: Object) {
+        self.memory.granted.retain(|known| object::name(known) != object::name(&role));
+        self.memory.granted.push(role);
     }
 
     /// Takes back what an XRD that is refused was granted before.
     pub(super) async fn revoke(&mut self) {
-        let role = cluster_role(&self.xrd, []);
+        let role = operator_role(&self.xrd, []);
         let is_granted = self.granted(&role).await.is_some_and(|live| {
             let has_rules = object::list(&live, &["rules"]).next().is_some();
             has_rules && object::is_controlled_by(&live, &self.xrd)
@@ -117,13 +154,68 @@ fn rules(definition: &Definition, role: Role) -> Option<[Value; 3]> {
     ])
 }
 
-fn cluster_role(xrd: &Object, rules: impl IntoIterator<Item = Value>) -> Object {
+/// Users that an XRD grants its kinds to.
+#[derive(Clone, Copy)]
+enum Audience {
+    Edit,
+    View,
+    /// Of XRs only.
+    Browse,
+}
+
+impl Audience {
+    const ALL: [Self; 3] = [Self::Edit, Self::View, Self::Browse];
+
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::Edit => "edit",
+            Self::View => "view",
+            Self::Browse => "browse",
+        }
+    }
+
+    /// What the role is aggregated to. Administrators may do no more than editors.
+    const fn labels(self) -> &'static [&'static str] {
+        match self {
+            Self::Edit => &["admin", "ns-admin", "edit", "ns-edit"],
+            Self::View => &["view", "ns-view"],
+            Self::Browse => &["browse"],
+        }
+    }
+
+    fn rule(self, definition: &Definition, role: Role) -> Option<Value> {
+        let spec = &definition.spec;
+        let Names { plural, .. } = match (self, role) {
+            (_, Role::Composite) => &spec.names,
+            (Self::Edit | Self::View, Role::Claim) => spec.claim_names.as_ref()?,
+            (Self::Browse, Role::Claim) => return None,
+        };
+        let verbs: &[&str] = match self {
+            Self::Edit => &["*"],
+            Self::View | Self::Browse => &["get", "list", "watch"],
+        };
+        let resources = [plural.clone(), format!("{plural}/status")];
+        Some(json!({"apiGroups": [spec.group], "resources": resources, "verbs": verbs}))
+    }
+}
+
+fn operator_role(xrd: &Object, rules: impl IntoIterator<Item = Value>) -> Object {
+    cluster_role(xrd, "crossplane", &["crossplane"], rules)
+}
+
+fn cluster_role(
+    xrd: &Object,
+    suffix: &str,
+    aggregated_to: &[&str],
+    rules: impl IntoIterator<Item = Value>,
+) -> Object {
     let name = object::name(xrd).unwrap_or_default();
+    let label = |to: &&str| (format!("rbac.crossplane.io/aggregate-to-{to}"), Value::from("true"));
     object::from_value(json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": {
-            "name": format!("crossplane:composite:{name}:aggregate-to-crossplane"),
-            "labels": {"rbac.crossplane.io/aggregate-to-crossplane": "true"},
+            "name": format!("crossplane:composite:{name}:aggregate-to-{suffix}"),
+            "labels": aggregated_to.iter().map(label).collect::<Object>(),
             "ownerReferences": [object::controller_reference(xrd)],
         },
         "rules": rules.into_iter().collect::<Vec<_>>(),
