@@ -38,6 +38,7 @@ use crate::runtime::health::Readiness;
 use crate::runtime::store::{Change, Source, Store};
 use catalogue::Catalogue;
 use certificates::Identities;
+pub use certificates::{decode_secret, function_secret};
 use definition::Definitions;
 use engine::Engine;
 use function::{FunctionController, FunctionLocations, OwnAuthority};

@@ -19,6 +19,7 @@ mod rivals;
 mod run;
 pub mod runtime;
 
+pub use composition::{decode_secret, function_secret};
 pub use options::{FunctionOptions, Half, Options, TenantOptions};
 pub use rivals::{Engine, Rival};
 pub use run::{Context, Error, USER_AGENT, run};

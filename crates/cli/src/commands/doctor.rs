@@ -1,6 +1,7 @@
 //! `plimsoll doctor`: checks this machine and the cluster.
 
 mod cluster;
+mod functions;
 mod machine;
 
 use std::io;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cluster::Selection;
-use composition::package;
 use composition::protocol::Object;
+use composition::{object, package};
 use diag::error_chain;
 use functions::{Certificates, Functions, Pem};
 use manifest::{Namespace, ObjectRef};
@@ -142,15 +142,25 @@ pub(super) async fn follow_crossplane(
     }
 }
 
-/// The namespace of a function that Crossplane has installed, from its endpoint.
+/// The namespace of a function that Crossplane has installed.
 fn installed_in(revision: &Object) -> Option<String> {
     if !package::is_active(revision) || package::runtime_namespace(revision).is_some() {
         return None;
     }
+    service_namespace(revision).map(str::to_owned)
+}
+
+/// The namespace of the Service that a revision is called at.
+fn service_namespace(revision: &Object) -> Option<&str> {
     let host = package::endpoint(revision)?.strip_prefix("dns:///")?;
     let (_, rest) = host.split_once('.')?;
-    let namespace = rest.split([':', '.']).next()?;
-    Some(namespace.to_owned())
+    rest.split([':', '.']).next()
+}
+
+/// The namespace and name of the Secret with the certificate of a revision.
+pub fn function_secret(revision: &Object) -> Option<(String, String)> {
+    let secret = object::text(revision, &["status", "tlsServerSecretName"])?;
+    Some((service_namespace(revision)?.to_owned(), secret.to_owned()))
 }
 
 /// Uses the certificates in a Secret. If they are invalid, the ones before stay in use.
@@ -163,8 +173,13 @@ fn load(engine: &Engine, identities: &Identities, whose: Whose, secret: &Value) 
 
 /// What a Secret holds, if it is complete.
 pub(super) fn read(secret: &Value) -> Option<Pem> {
-    let part = |key: &str| STANDARD.decode(secret.get("data")?.get(key)?.as_str()?).ok();
+    let part = |key: &str| decode_secret(secret, key);
     Some(Pem { certificate: part("tls.crt")?, key: part("tls.key")?, authority: part("ca.crt")? })
+}
+
+/// One entry of a Secret.
+pub fn decode_secret(secret: &Value, key: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(secret.get("data")?.get(key)?.as_str()?).ok()
 }
 
 #[cfg(test)]

@@ -178,7 +178,7 @@ async fn an_unknown_function_is_reported_with_remedies_and_found_when_it_appears
     let xr = get(&session, &xr).await.unwrap();
     assert_eq!(condition_line(&xr, "Healthy"), "Healthy=False FunctionNotFound");
     let message = condition(&xr, "Healthy").unwrap()["message"].as_str().unwrap();
-    for way in ["--function", "plimsoll.dev/endpoint", "FunctionRevision", "function-auto-ready"] {
+    for way in ["--function", "Create a Function", "function-auto-ready"] {
         assert!(message.contains(way), "{message}");
     }
     let served = world().serve(Mood::default().function());

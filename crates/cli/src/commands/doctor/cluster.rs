@@ -25,6 +25,7 @@ pub(super) async fn check(args: &ClusterArgs) -> Vec<Finding> {
             findings.push(version(&cluster.session, resources.len()).await);
             findings.push(kinds(&cluster.session).await);
             findings.extend(engines(&cluster.session).await);
+            findings.extend(super::functions::check(&cluster.session).await);
         }
     }
     findings

@@ -1,0 +1,118 @@
+//! Checks the functions of the cluster: where each is called, whether it can be reached, and how long its certificate is valid.
+
+use cluster::{Selection, Session};
+use composition::condition::Conditions;
+use composition::protocol::Object;
+use composition::{function, object, package};
+use functions::certs::Validity;
+use jiff::Timestamp;
+use manifest::{Namespace, ObjectRef};
+use operator::function_secret;
+use serde_json::Value;
+
+use super::{Finding, Status};
+use crate::support::age;
+
+const SUBJECT: &str = "function";
+
+pub(super) async fn check(session: &Session) -> Vec<Finding> {
+    let list = async |kind: &str| {
+        let kind = kind.parse().expect("a fixed kind");
+        let listed = session.list(&kind, &Selection::default()).await;
+        listed.map(|listing| listing.items.into_iter().map(object::from_value).collect::<Vec<_>>())
+    };
+    let functions = match list("pkg.crossplane.io/v1/Function").await {
+        Ok(functions) => functions,
+        // Without the kind there are none.
+        Err(error) if error.is_kind_absent() => return Vec::new(),
+        Err(error) => {
+            return vec![Finding::new(SUBJECT, Status::Odd, format!("cannot list Functions: {error}"))];
+        }
+    };
+    let revisions = list("pkg.crossplane.io/v1/FunctionRevision").await.unwrap_or_default();
+    let mut findings = Vec::new();
+    for function in &functions {
+        let name = object::name(function).unwrap_or_default();
+        let is_active = |revision: &&Object| package::is_of(revision, name) && package::is_active(revision);
+        let active = revisions.iter().find(is_active);
+        let certificate = match active {
+            Some(active) => certificate(session, active).await,
+            None => None,
+        };
+        findings.push(describe(function, active, certificate, Timestamp::now()));
+    }
+    findings
+}
+
+/// The validity of the certificate of a revision, if it can be read.
+async fn certificate(session: &Session, revision: &Object) -> Option<Validity> {
+    let (namespace, name) = function_secret(revision)?;
+    let target = ObjectRef::new("v1/Secret".parse().ok()?, Namespace::new(&namespace), name);
+    let secret: Value = session.read(&target).await.ok()??.object;
+    Validity::of(&operator::decode_secret(&secret, "tls.crt")?)
+}
+
+fn describe(
+    function: &Object,
+    active: Option<&Object>,
+    certificate: Option<Validity>,
+    now: Timestamp,
+) -> Finding {
+    let name = object::name(function).unwrap_or_default();
+    let annotated = object::annotation(function, function::ANNOTATION_ENDPOINT);
+    let endpoint = annotated.or_else(|| active.and_then(package::endpoint));
+    let endpoint = endpoint.map_or_else(|| ", no endpoint".to_owned(), |endpoint| format!(" at {endpoint}"));
+    let expiry = match certificate.filter(|_| annotated.is_none()) {
+        None => String::new(),
+        Some(dates) if dates.until <= now => {
+            format!(", its certificate expired {} ago", age::between(dates.until, now))
+        }
+        Some(dates) => format!(", its certificate expires in {}", age::between(now, dates.until)),
+    };
+    let conditions = Conditions::of(function);
+    let (status, health, advice) = match conditions.get("Healthy") {
+        Some(healthy) if healthy.is_true() => (Status::Good, "healthy", None),
+        Some(healthy) => (Status::Broken, "not healthy", Some(healthy.message.clone())),
+        None => (Status::Odd, "no operator has reported on it", None),
+    };
+    let is_expired = certificate.is_some_and(|dates| annotated.is_none() && dates.until <= now);
+    let status = if is_expired { Status::Broken } else { status };
+    let finding = Finding::new(SUBJECT, status, format!("{name}{endpoint}: {health}{expiry}"));
+    match advice.filter(|advice| !advice.is_empty()) {
+        Some(advice) => finding.advise(advice),
+        None => finding,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_function_is_shown_with_endpoint_health_and_certificate() {
+        let now: Timestamp = "2026-01-10T00:00:00Z".parse().unwrap();
+        let check = |healthy: Value, until: &str, expected: (&str, &str)| {
+            let function = object::from_value(json!({
+                "metadata": {"name": "fn"},
+                "status": {"conditions": [{"type": "Healthy", "status": healthy, "message": "down"}]},
+            }));
+            let revision = object::from_value(json!({"status": {"endpoint": "dns:///fn.system:9443"}}));
+            let dates = Validity { from: now, until: until.parse().unwrap() };
+            let finding = describe(&function, Some(&revision), Some(dates), now);
+            assert_eq!((finding.word(), finding.found.as_str()), expected);
+        };
+        let fine = "fn at dns:///fn.system:9443: healthy, its certificate expires in 30d";
+        check(json!("True"), "2026-02-09T00:00:00Z", ("ok", fine));
+        let down = "fn at dns:///fn.system:9443: not healthy, its certificate expires in 30d";
+        check(json!("False"), "2026-02-09T00:00:00Z", ("broken", down));
+        let expired = "fn at dns:///fn.system:9443: healthy, its certificate expired 9d ago";
+        check(json!("True"), "2026-01-01T00:00:00Z", ("broken", expired));
+        let unknown = describe(&object::from_value(json!({"metadata": {"name": "fn"}})), None, None, now);
+        assert_eq!(
+            (unknown.word(), unknown.found.as_str()),
+            ("odd", "fn, no endpoint: no operator has reported on it")
+        );
+    }
+}
