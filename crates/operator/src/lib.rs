@@ -1,7 +1,7 @@
 //! The operator: a controller runtime, and on it the controllers for cloud resources and for compositions.
 //!
 //! ```text
-//! run ──▶ rivals, install ──▶ runtime::lease ──▶ controllers, for one term of leadership
+//! run ──▶ rivals, install ──▶ runtime::lease ──▶ controllers, for one term of leadership ──▶ aside, if a rival starts
 //!
 //! oraclecloud::Kind ──▶ operations ──▶ the pure crate `operations` (what to do) ──▶ oraclecloud (signed calls)
 //! XRDs ──▶ kinds ──▶ XRs, claims ──▶ composition ──▶ the pure crate `composition` (what to do) ──▶ functions (calls)
@@ -10,6 +10,7 @@
 //! What to do next about an object is decided in the pure crates; the controllers here read, call and write.
 
 pub mod api;
+mod aside;
 pub mod codes;
 pub mod composition;
 pub mod install;
@@ -19,6 +20,7 @@ mod rivals;
 mod run;
 pub mod runtime;
 
+pub use aside::{composed_kinds, release_health};
 pub use composition::{decode_secret, function_secret};
 pub use options::{FunctionOptions, Half, Options, TenantOptions};
 pub use rivals::{Engine, Rival};

@@ -27,6 +27,7 @@ pub use credentials_in_use::CREDENTIALS_FINALIZER;
 pub use described::Described;
 pub use endpoint::EndpointSecret;
 pub use namespaces::COMPARTMENTS;
+pub(crate) use object::gvk;
 pub use object::recorded;
 pub use reconcile::{FINALIZER, Finished, Reconcile, Report, StepError};
 pub use run::run;

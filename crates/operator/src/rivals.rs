@@ -1,4 +1,7 @@
-//! Other engines for the same objects. Two would undo each other's work, so the operator checks before it starts.
+//! Other engines for the same objects. Two would undo each other's work, so the operator checks before it starts and as long as
+//! it runs.
+
+use std::time::Duration;
 
 use cluster::{Error, Selection, Session};
 use jiff::{SignedDuration, Timestamp};
@@ -6,6 +9,9 @@ use k8s_openapi::api::coordination::v1::Lease;
 
 use crate::options::Half;
 use crate::runtime;
+
+/// How often to check.
+const INTERVAL: Duration = Duration::from_secs(5);
 
 /// An engine, and the lease it holds while it runs.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +61,24 @@ pub(crate) async fn find(session: &Session, halves: &[Half]) -> Result<Option<Ri
         }
     }
     Ok(None)
+}
+
+/// Waits until an engine runs that does what `half` does.
+pub(crate) async fn appears(session: &Session, half: Half) -> Rival {
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        // Whether one runs is unknown while the API server does not answer, and then neither of both can do anything.
+        if let Ok(Some(rival)) = Engine::rival_of(half).find(session).await {
+            return rival;
+        }
+    }
+}
+
+/// Waits until no such engine runs.
+pub(crate) async fn gone(session: &Session, half: Half) {
+    while !matches!(Engine::rival_of(half).find(session).await, Ok(None)) {
+        tokio::time::sleep(INTERVAL).await;
+    }
 }
 
 /// The engine, if its lease is held and has not expired.

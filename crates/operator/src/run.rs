@@ -5,8 +5,11 @@
 //!                                                           ▲           │
 //!                                                           └── lost ───┘  (controllers stop first)
 //! ```
+//!
+//! If another engine for the same objects starts later, the controllers of that half make way until it is gone (`run/half.rs`).
 
 mod error;
+mod half;
 mod term;
 
 use std::time::Duration;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::observed::{observed, text};
 use crate::api::{VERSION, observed_name};
 
-pub(super) fn gvk(kind: Kind) -> GroupVersionKind {
+pub(crate) fn gvk(kind: Kind) -> GroupVersionKind {
     format!("{}/{VERSION}/{}", kind.group(), kind.name).parse().expect("a described kind has a valid name")
 }
 

@@ -9,10 +9,8 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Error;
-use crate::composition;
-use crate::operations;
-use crate::options::{Half, Options};
+use super::{Error, half};
+use crate::options::Options;
 use crate::runtime::events::Events;
 use crate::runtime::health::Readiness;
 use crate::runtime::leadership::Leadership;
@@ -61,11 +59,7 @@ pub(super) fn begin(context: &Context, stop: &CancellationToken) -> Term {
         stop: stop.clone(),
     };
     for half in &context.options.controllers {
-        let (context, stop) = (context.clone(), stop.clone());
-        let controller = match half {
-            Half::Oci => term.controllers.spawn(operations::run(context, stop)),
-            Half::Composition => term.controllers.spawn(composition::run(context, stop)),
-        };
+        let controller = term.controllers.spawn(half::run(*half, context.clone(), stop.clone()));
         term.names.insert(controller.id(), half.name());
     }
     term

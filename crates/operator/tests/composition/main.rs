@@ -28,6 +28,7 @@ mod requirements;
 mod restart;
 mod restored;
 mod revisions;
+mod rivals;
 mod scenarios;
 mod scopes;
 mod shards;

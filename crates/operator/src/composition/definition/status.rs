@@ -8,6 +8,7 @@ use manifest::GroupVersionKind;
 use serde_json::json;
 
 use super::role::Role;
+use crate::aside;
 
 /// The status as it should be.
 pub(super) struct Status {
@@ -27,6 +28,7 @@ impl Status {
     /// A controller runs for objects of `kind`.
     pub(super) fn watching(&mut self, role: Role, kind: &GroupVersionKind) {
         let words = role.words();
+        self.conditions.remove(aside::CONDITION);
         self.set(words.condition, ConditionStatus::True, words.watching, "");
         object::nested_mut(&mut self.xrd, &["status", "controllers"]).insert(
             words.controller.to_owned(),
