@@ -27,7 +27,6 @@ use composition::package::health::{Standing, function_status};
 use composition::package::revisions::{Plan, plan};
 use composition::package::runtime::LABEL_FUNCTION;
 use composition::protocol::Object;
-use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};
 use serde_json::Value;
 
@@ -140,7 +139,7 @@ impl Reconciler for FunctionController {
         }
         let standing = self.standing(name, function, memory).await?;
         let is_healthy = matches!(&standing, Standing::Active { trouble: None, .. });
-        if let Some(reported) = function_status(function, &standing, Timestamp::now()) {
+        if let Some(reported) = function_status(function, &standing, self.engine.clock.now()) {
             let written = self.engine.client.replace_status(&reported, MANAGER).await?;
             let was_healthy = Conditions::of(function).get("Healthy").is_some_and(Condition::is_true);
             if is_healthy && !was_healthy {

@@ -66,7 +66,7 @@ impl OwnAuthority {
     pub(in crate::composition) async fn resume(&self, engine: &Engine, identities: &Identities) {
         match engine.client.read(&self.reference(SECRET)).await {
             Ok(Some(_)) => {
-                if let Err(error) = self.get(engine, identities, Timestamp::now()).await {
+                if let Err(error) = self.get(engine, identities, engine.clock.now()).await {
                     tracing::warn!(error = &error as &dyn std::error::Error, "no certificate for functions");
                 }
             }
@@ -133,7 +133,7 @@ impl OwnAuthority {
         secret: &Object,
         host: &str,
     ) -> Result<(), AuthorityError> {
-        let now = Timestamp::now();
+        let now = engine.clock.now();
         let authority = self.get(engine, identities, now).await?;
         let name = object::name(secret).unwrap_or_default();
         let failed = |source| AuthorityError::Api { secret: name.to_owned(), source };

@@ -10,7 +10,6 @@ use composition::package::revisions::Revisions;
 use composition::package::runtime::Runtime;
 use composition::protocol::Object;
 use diag::error_chain;
-use jiff::Timestamp;
 use manifest::ObjectRef;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -123,7 +122,7 @@ impl FunctionController {
             let deployment = self.deployments.get(&key);
             trouble = unavailable(deployment.as_ref().and_then(|deployment| deployment.as_object()));
         }
-        let (endpoint, now) = (runtime.endpoint(), Timestamp::now());
+        let (endpoint, now) = (runtime.endpoint(), self.engine.clock.now());
         if let Some(reported) = revision_status(revision, &endpoint, &runtime.secret, trouble.as_deref(), now)
         {
             let written = self.engine.client.replace_status(&reported, MANAGER).await?;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use composition::package::health::unsupported;
-use jiff::Timestamp;
 use manifest::GroupVersionKind;
 
 use crate::composition::MANAGER;
@@ -33,7 +32,7 @@ pub(in crate::composition) async fn report_unsupported(engine: &Engine) {
 async fn report(engine: &Engine, kind: &GroupVersionKind) -> Result<(), ApiError> {
     for package in engine.client.list(kind).await? {
         if engine.shard.selects(&package)
-            && let Some(reported) = unsupported(&package, Timestamp::now())
+            && let Some(reported) = unsupported(&package, engine.clock.now())
         {
             engine.client.replace_status(&reported, MANAGER).await?;
         }
