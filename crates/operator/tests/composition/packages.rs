@@ -190,23 +190,27 @@ async fn a_package_runs_and_its_certificate_is_renewed() {
 #[tokio::test]
 async fn what_is_not_of_the_function_is_left_alone() {
     let session = session();
-    let name = format!("function-taken-{}", std::process::id());
-    let mut theirs = own("v1", "Service", &name);
-    theirs["spec"] = json!({"ports": [{"port": 80}]});
-    let theirs = apply(&session, &theirs).await;
-    let mut object = function(&name, "v1");
-    object["spec"].as_object_mut().unwrap().remove("runtimeConfigRef");
-    let object = apply(&session, &object).await;
-    let says = |function: &Value| {
-        condition(function, "Healthy").is_some_and(|healthy| {
-            healthy["message"].as_str().unwrap_or_default().contains("exists and is not of this Function")
-        })
+    let check = async |kind: &str, suffix: &str, content: Value| {
+        let name = format!("function-taken-{}-{}", kind.to_lowercase(), std::process::id());
+        let mut theirs = own("v1", kind, &format!("{name}{suffix}"));
+        theirs.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+        let theirs = apply(&session, &theirs).await;
+        let mut object = function(&name, "v1");
+        object["spec"].as_object_mut().unwrap().remove("runtimeConfigRef");
+        let object = apply(&session, &object).await;
+        let says = |function: &Value| {
+            condition(function, "Healthy").is_some_and(|healthy| {
+                healthy["message"].as_str().unwrap_or_default().contains("exists and is not of this Function")
+            })
+        };
+        until(&session, &object, "it says that the object is another's", says).await;
+        assert_eq!(
+            get(&session, &theirs).await.unwrap()["metadata"]["resourceVersion"],
+            theirs["metadata"]["resourceVersion"]
+        );
+        delete(&session, &object).await;
+        delete(&session, &theirs).await;
     };
-    until(&session, &object, "it says that the Service is another's", says).await;
-    assert_eq!(
-        get(&session, &theirs).await.unwrap()["metadata"]["resourceVersion"],
-        theirs["metadata"]["resourceVersion"]
-    );
-    delete(&session, &object).await;
-    delete(&session, &theirs).await;
+    check("Service", "", json!({"spec": {"ports": [{"port": 80}]}})).await;
+    check("Secret", "-tls-server", json!({"data": {"password": "aHVudGVyMg=="}})).await;
 }

@@ -160,6 +160,10 @@ impl FunctionController {
         runtime: &Runtime,
     ) -> Result<(), NotRunning> {
         let secret = runtime.secret_of(revision, &self.namespace);
+        let target = ObjectRef::of(&secret).map_err(ApiError::from)?;
+        if let Some(live) = self.engine.client.read(&target).await? {
+            self.check_own(function, &target, &live)?;
+        }
         let certified = self.authority.certify(&self.engine, &self.identities, &secret, &runtime.host);
         if let Err(error) = certified.await {
             let conflict = error.is_conflict();
@@ -180,23 +184,28 @@ impl FunctionController {
         self.apply(function, &runtime.deployment).await
     }
 
+    /// Whether an object that exists was made for this Function.
+    fn check_own(&self, function: &Object, target: &ObjectRef, live: &Object) -> Result<(), NotRunning> {
+        let revisions = locations::objects(&self.revisions);
+        let is_own = object::controller(live).is_some_and(|owner| {
+            let of_function = |revision: &Object| object::is_controlled_by(revision, function);
+            let is_owner = |revision: &&Object| object::uid(revision) == Some(owner.uid.as_str());
+            revisions.iter().find(is_owner).is_some_and(of_function)
+        });
+        if is_own {
+            return Ok(());
+        }
+        Err(NotRunning::Because(format!(
+            "{target} exists and is not of this Function. Name another one in a DeploymentRuntimeConfig, or delete it"
+        )))
+    }
+
     /// Applies an object unless that changes nothing. One that is not of this Function is left alone.
     async fn apply(&self, function: &Object, intent: &Object) -> Result<(), NotRunning> {
         let client = &self.engine.client;
         let target = ObjectRef::of(intent).map_err(ApiError::from)?;
         if let Some(live) = client.read(&target).await? {
-            let owner = object::controller(&live);
-            let revisions = locations::objects(&self.revisions);
-            let is_own = owner.is_some_and(|owner| {
-                let of_function = |revision: &Object| object::is_controlled_by(revision, function);
-                let is_owner = |revision: &&Object| object::uid(revision) == Some(owner.uid.as_str());
-                revisions.iter().find(is_owner).is_some_and(of_function)
-            });
-            if !is_own {
-                return Err(NotRunning::Because(format!(
-                    "{target} exists and is not of this Function. Name another one in a DeploymentRuntimeConfig, or delete it"
-                )));
-            }
+            self.check_own(function, &target, &live)?;
             if Applied::found(intent, &live, RUNTIME_MANAGER).is_some() {
                 return Ok(());
             }
