@@ -22,6 +22,7 @@ pub(crate) mod reference;
 pub(crate) mod render;
 pub(crate) mod sandbox;
 pub(crate) mod tree;
+pub(crate) mod ui;
 mod values;
 pub(crate) mod wait;
 
@@ -95,6 +96,8 @@ pub(crate) enum Command {
     Tree(tree::Tree),
     /// Explain in one sentence why an object is not ready, and show the chain to the cause
     Why(tree::Why),
+    /// Show all of this in a browser, live, without writing anything
+    Ui(ui::Ui),
     /// Show what a composite resource would be composed of, without a cluster
     Render(render::Render),
     /// List the cloud operations in progress for objects of the cluster

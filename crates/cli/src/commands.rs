@@ -21,6 +21,7 @@ mod reference;
 mod render;
 mod sandbox;
 mod tree;
+mod ui;
 mod wait;
 mod why;
 
@@ -39,6 +40,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Owners(args) => owners::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Why(args) => why::run(&args, printer),
+        Command::Ui(args) => ui::run(args, printer),
         Command::Render(args) => render::run(&args, printer),
         Command::Internal(command) => internal::run(&command, printer),
         Command::Operations(args) => operations::run(&args, printer),

@@ -143,7 +143,7 @@ impl Session {
     }
 
     /// The URL of the server, if it is known.
-    pub(crate) fn server(&self) -> Option<&Arc<str>> {
+    pub fn server(&self) -> Option<&Arc<str>> {
         self.0.server.as_ref()
     }
 

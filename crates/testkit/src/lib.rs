@@ -1,8 +1,11 @@
 //! Test fixtures: the shared sandbox, a namespace per test, other field managers, proxies that inject failures, a
 //! webhook, the Go oracle, clients of Terraform providers, and seeds for tests that choose.
+//! webhook, the Go oracle, clients of Terraform providers, and a browser.
 //!
 //! Each part is a feature, which keeps the tests of pure crates light.
 
+#[cfg(feature = "browser")]
+mod browser;
 #[cfg(feature = "cluster")]
 mod cluster;
 #[cfg(feature = "oracle")]
@@ -17,6 +20,8 @@ pub mod terraform;
 #[cfg(feature = "webhook")]
 mod webhook;
 
+#[cfg(feature = "browser")]
+pub use browser::Browser;
 #[cfg(feature = "cluster")]
 pub use cluster::{ApiServer, Backup, Namespace, Sandbox, plimsoll};
 #[cfg(feature = "webhook")]

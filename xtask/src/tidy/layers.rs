@@ -44,6 +44,7 @@ const USES: &[(&str, &[&str])] = &[
             "oraclecloud",
         ],
     ),
+    ("ui", &["diag"]),
     (
         "cli",
         &[
@@ -64,6 +65,7 @@ const USES: &[(&str, &[&str])] = &[
             "tfplugin",
             "provider",
             "operator",
+            "ui",
         ],
     ),
     // development

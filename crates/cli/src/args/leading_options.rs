@@ -41,6 +41,7 @@ impl Command {
             Self::Owners(args) => Some(&mut args.target.cluster),
             Self::Tree(args) => Some(&mut args.target.cluster),
             Self::Why(args) => Some(&mut args.target.cluster),
+            Self::Ui(args) => Some(&mut args.cluster),
             Self::Operations(args) => Some(&mut args.cluster),
             Self::Doctor(args) => Some(&mut args.cluster),
             Self::Crds(args) => Some(&mut args.cluster),

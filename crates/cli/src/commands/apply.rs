@@ -33,7 +33,8 @@ pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
         }
         let session = &cluster.session;
         if args.dry_run == DryRun::Server {
-            let report = batch.preview(session, &args.writer, printer).await;
+            let bar = printer.progress(batch.objects.len(), "planning");
+            let report = batch.preview(session, &args.writer, bar).await;
             text::report(printer, &report, text::Tense::Plan, args.bodies.full)?;
             return Ok(if report.has_errors() { Exit::Failure } else { Exit::Success });
         }

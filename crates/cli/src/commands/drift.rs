@@ -18,7 +18,8 @@ pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
         let (batch, cluster) = Batch::load(&args.bodies, &SetArgs::default(), &args.cluster, "Drift").await?;
         // Nothing is written: with force, a dry run shows the values even if other managers hold fields.
         let writer = WriterArgs { field_manager: args.field_manager.clone(), force_conflicts: true };
-        let mut report = batch.preview(&cluster.session, &writer, printer).await;
+        let bar = printer.progress(batch.objects.len(), "planning");
+        let mut report = batch.preview(&cluster.session, &writer, bar).await;
         for object in &mut report.objects {
             object.values_only();
         }

@@ -1,20 +1,18 @@
 //! `plimsoll owners`: an object with the manager of every field in the margin.
 
-mod lines;
 mod view;
 
 use diag::Diagnostic;
-use fields::jsonpath::{JsonPath, Place, Step};
-use fields::{FieldPath, PathElement};
-use manifest::{ObjectRef, secret, server_metadata};
-use ownership::{Entry, FieldManager, Observed};
+use fields::FieldPath;
+use fields::jsonpath::{JsonPath, Place};
+use ownership::{Entry, FieldManager};
 use serde_json::{Value, json};
 
 use crate::args::owners::Owners;
 use crate::codes;
-use crate::support::connect::{Cluster, unreadable_managers};
+use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
-use crate::support::mask_key::MASK_KEY;
+use crate::support::managed_object::{ManagedObject, managers};
 use crate::support::printer::Printer;
 use crate::support::process::until_interrupted;
 
@@ -24,94 +22,43 @@ pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
         let live = cluster.read(&target, "Owners").await?;
         let object = ManagedObject::of(&target, live)?;
         match (&args.who, &args.manager) {
-            (Some(path), _) => object.who(path, printer),
-            (None, Some(name)) => object.part_of(&FieldManager::new(name.as_str()), &target)?.show(printer),
-            (None, None) => object.show(printer),
+            (Some(path), _) => who(&object, path, printer),
+            (None, Some(name)) => show(&object.part_of(&FieldManager::new(name.as_str()), &target)?, printer),
+            (None, None) => show(&object, printer),
         }
     })
 }
 
-/// An object and the managers of its fields.
-struct ManagedObject {
-    live: Observed,
-    /// The part to show, without managedFields. Values of Secrets are masked.
-    object: Value,
+fn show(object: &ManagedObject, printer: &mut Printer) -> Outcome {
+    let (lines, entries) = (object.lines()?, object.entries());
+    printer.output(&object.to_json(&lines), managers(entries), |printer| {
+        view::object(printer, &lines, entries)
+    })?;
+    Ok(Exit::Success)
 }
 
-impl ManagedObject {
-    fn of(target: &ObjectRef, live: Value) -> Result<Self, Failure> {
-        let live = Observed::new(live).map_err(|error| unreadable_managers(target, &error))?;
-        let mut object = secret::masked(live.object(), &MASK_KEY);
-        server_metadata::remove(object.get_mut("metadata"), server_metadata::OWNERSHIP);
-        Ok(Self { live, object })
-    }
-
-    /// The part of the object that `manager` holds.
-    fn part_of(mut self, manager: &FieldManager, target: &ObjectRef) -> Result<Self, Failure> {
-        let held = self.live.managed().held_by(manager);
-        if held.is_empty() {
-            let managers = view::managers(self.live.managed().entries());
-            let names: Vec<&str> = managers.iter().map(FieldManager::as_str).collect();
-            return Err(Diagnostic::error(
-                codes::MANAGER_UNKNOWN,
-                format!("{manager} holds no field of {target}"),
-            )
-            .hint(format!("Choose one of its managers: {}.", names.join(", ")))
-            .into());
-        }
-        self.object = fields::project(&self.object, &held.union(&fields::identity()), self.live.schema());
-        Ok(self)
-    }
-
-    fn show(&self, printer: &mut Printer) -> Outcome {
-        let lines = lines::of(&self.object, &self.live).map_err(|mut problems| problems.swap_remove(0))?;
-        let entries = self.live.managed().entries();
-        let leaves = lines.iter().filter_map(|line| line.field.as_ref());
-        let fields = leaves.map(|(path, holders)| json!({ "field": path.to_string(), "managers": holders }));
-        let data = json!({ "fields": fields.collect::<Vec<_>>() });
-        printer.output(&data, view::managers(entries), |printer| view::object(printer, &lines, entries))?;
-        Ok(Exit::Success)
-    }
-
-    fn who(&self, path: &str, printer: &mut Printer) -> Outcome {
-        let entries = |path: FieldPath| {
-            let holders = self.live.managed().holders(&path);
-            let entries = self.live.managed().entries().iter();
-            let entries = entries
-                .filter(|entry| holders.contains(&entry.manager))
-                .filter(|entry| entry.fields.touches(&path) || entry.fields.covers(&path));
-            (path.clone(), entries.collect())
-        };
-        let places = places(path, &self.object)?;
-        let found: Vec<(FieldPath, Vec<&Entry>)> =
-            places.iter().map(|place| entries(self.path_of(place))).collect();
-        let flat = || found.iter().flat_map(|(path, entries)| entries.iter().map(move |entry| (path, entry)));
-        let row = |(path, entry): (&FieldPath, &&Entry)| {
-            json!({
-                "field": path.to_string(), "manager": entry.manager, "operation": entry.operation,
-                "subresource": entry.subresource, "time": entry.time,
-            })
-        };
-        let data: Vec<Value> = flat().map(row).collect();
-        printer
-            .output(&data, flat().map(|(_, entry)| &entry.manager), |printer| view::who(printer, &found))?;
-        Ok(Exit::Success)
-    }
-
-    /// The field path of a place in the object.
-    fn path_of(&self, place: &Place) -> FieldPath {
-        let (mut value, mut shape) = (&self.object, self.live.schema().root());
-        let elements = place.iter().map(|step| {
-            let element;
-            (element, value) = match step {
-                Step::Key(name) => (PathElement::field(name), &value[name.as_str()]),
-                Step::Index(index) => (shape.item(*index, &value[*index]), &value[*index]),
-            };
-            shape = shape.step(&element);
-            element
-        });
-        elements.collect()
-    }
+fn who(object: &ManagedObject, path: &str, printer: &mut Printer) -> Outcome {
+    let entries = |path: FieldPath| {
+        let holders = object.live.managed().holders(&path);
+        let entries = object.live.managed().entries().iter();
+        let entries = entries
+            .filter(|entry| holders.contains(&entry.manager))
+            .filter(|entry| entry.fields.touches(&path) || entry.fields.covers(&path));
+        (path.clone(), entries.collect())
+    };
+    let places = places(path, &object.object)?;
+    let found: Vec<(FieldPath, Vec<&Entry>)> =
+        places.iter().map(|place| entries(object.path_of(place))).collect();
+    let flat = || found.iter().flat_map(|(path, entries)| entries.iter().map(move |entry| (path, entry)));
+    let row = |(path, entry): (&FieldPath, &&Entry)| {
+        json!({
+            "field": path.to_string(), "manager": entry.manager, "operation": entry.operation,
+            "subresource": entry.subresource, "time": entry.time,
+        })
+    };
+    let data: Vec<Value> = flat().map(row).collect();
+    printer.output(&data, flat().map(|(_, entry)| &entry.manager), |printer| view::who(printer, &found))?;
+    Ok(Exit::Success)
 }
 
 /// The places that `path` selects in the object; at least one.

@@ -10,7 +10,8 @@ use crate::support::report::text;
 pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let (batch, cluster) = Batch::load(&args.bodies, &args.set, &args.cluster, "Plan").await?;
-        let report = batch.preview(&cluster.session, &args.writer, printer).await;
+        let bar = printer.progress(batch.objects.len(), "planning");
+        let report = batch.preview(&cluster.session, &args.writer, bar).await;
         text::report(printer, &report, text::Tense::Plan, args.bodies.full)?;
         Ok(report.exit())
     })

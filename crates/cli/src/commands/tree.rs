@@ -5,13 +5,12 @@ use std::io;
 use anstyle::Style;
 use jiff::Timestamp;
 use readiness::Health;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::args::tree::Tree;
 use crate::support::age::age;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Outcome};
-use crate::support::object_json;
 use crate::support::owner_tree::{Node, OwnerTree};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 use crate::support::process::until_interrupted;
@@ -27,7 +26,7 @@ pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
         let mut last = None;
         loop {
             let root = tree.root()?;
-            let shape = to_json(&root);
+            let shape = root.to_json();
             if last.as_ref() != Some(&shape) {
                 show(printer, &root, &shape)?;
                 last = Some(shape);
@@ -35,7 +34,8 @@ pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
             if !args.watch {
                 return Ok(Exit::Success);
             }
-            tree.changed().await?;
+            tree.changed().await;
+            tree.refresh().await?;
         }
     })
 }
@@ -111,17 +111,6 @@ fn cut(text: &str, room: usize) -> String {
         Some((end, _)) if line.chars().count() > room => format!("{}…", &line[..end]),
         _ => line.to_owned(),
     }
-}
-
-fn to_json(node: &Node) -> Value {
-    let fields = json!({
-        "health": node.health_word(),
-        "why": node.health.trouble(),
-        "created": node.created,
-        "operation": node.operation,
-        "children": node.children.iter().map(to_json).collect::<Vec<_>>(),
-    });
-    object_json(&node.target, fields)
 }
 
 #[cfg(test)]

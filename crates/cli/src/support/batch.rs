@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use cluster::{Class, Dependency, Error, ErrorKind, PatchType, Reply, Session, Write};
 use diag::Diagnostic;
+use indicatif::ProgressBar;
 use manifest::ObjectRef;
 use ownership::{Desired, FieldManager, Handover, Observed, Prior, Reporting, client_side_appliers};
 use plan::{LocalAnswer, Preview, Question};
@@ -21,10 +22,9 @@ use super::applyset::SetPlan;
 use super::concurrency::all;
 use super::connect::{Cluster, unreadable_managers};
 use super::exit::Failure;
-use super::files;
+use super::files::{self, Loaded};
 use super::in_flight::InFlight;
 use super::mask_key::MASK_KEY;
-use super::printer::Printer;
 use super::report::{ObjectReport, Report};
 use crate::args::applyset::SetArgs;
 use crate::args::cluster::ClusterArgs;
@@ -55,8 +55,18 @@ impl Batch {
     ) -> Result<(Self, Cluster), Failure> {
         let loaded = files::load_bodies(bodies)?;
         let cluster = Cluster::connect(cluster)?;
-        let (mut objects, mut problems) = resolve::resolve_all(&cluster, loaded, operation).await?;
-        let set = SetPlan::make(&cluster, set, &mut objects, &mut problems).await?;
+        Ok((Self::resolve(loaded, set, &cluster, operation).await?, cluster))
+    }
+
+    /// The same for objects that are already loaded.
+    pub(crate) async fn resolve(
+        loaded: Loaded,
+        set: &SetArgs,
+        cluster: &Cluster,
+        operation: &str,
+    ) -> Result<Self, Failure> {
+        let (mut objects, mut problems) = resolve::resolve_all(cluster, loaded, operation).await?;
+        let set = SetPlan::make(cluster, set, &mut objects, &mut problems).await?;
         let live = live::read(&cluster.session, &objects).await;
         let observe = |(target, found): (ObjectRef, Result<Value, Error>)| {
             let observed = match found {
@@ -65,12 +75,12 @@ impl Batch {
             };
             (target, observed.map_err(Box::new))
         };
-        Ok((Self { objects, live: live.into_iter().map(observe).collect(), problems, set }, cluster))
+        Ok(Self { objects, live: live.into_iter().map(observe).collect(), problems, set })
     }
 
     /// Makes a dry run for every object that is not known to stay as it is.
-    pub(crate) async fn preview(self, session: &Session, writer: &WriterArgs, printer: &Printer) -> Report {
-        let in_flight = InFlight::new(printer.progress(self.objects.len(), "planning"));
+    pub(crate) async fn preview(self, session: &Session, writer: &WriterArgs, bar: ProgressBar) -> Report {
+        let in_flight = InFlight::new(bar);
         let dry_runs = self.dry_runs(session, writer).await;
         let asked = self.objects.iter().map(|object| {
             in_flight.track(&object.target, self.preview_one(session, object, writer, &dry_runs))

@@ -1,5 +1,7 @@
 //! The cloud operation of an object, as operators record it in the status.
 
+pub(crate) mod in_cluster;
+
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -19,6 +21,8 @@ pub(crate) struct CloudOperation {
     pub(crate) message: String,
     /// When it began or, if that was not recorded, when it was last observed.
     since: String,
+    /// What went wrong with the one before, if it failed.
+    last_error: Option<String>,
 }
 
 impl CloudOperation {
@@ -38,6 +42,7 @@ impl CloudOperation {
             request_id: status["opcRequestId"].as_str().unwrap_or_default().to_owned(),
             message: text("message"),
             since: if started.is_empty() { text("updatedAt") } else { started },
+            last_error: last_error(status),
         })
     }
 
@@ -60,6 +65,13 @@ impl CloudOperation {
         let progress = self.progress();
         if self.message.is_empty() { progress } else { format!("{progress}: {}", self.message) }
     }
+}
+
+/// The message of the last operation, if it made no progress.
+fn last_error(status: &Value) -> Option<String> {
+    let last = status.pointer("/async/lastOperation")?;
+    let class = last["normalizedClass"].as_str().filter(|class| *class != "succeeded")?;
+    Some(last["message"].as_str().filter(|message| !message.is_empty()).unwrap_or(class).to_owned())
 }
 
 #[cfg(test)]

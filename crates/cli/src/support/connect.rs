@@ -7,6 +7,7 @@ use ownership::ManagedFieldsError;
 use serde_json::Value;
 
 use super::exit::Failure;
+use super::informer::Informers;
 use super::kinds;
 use crate::args::cluster::{ClusterArgs, KubeconfigArgs, ObjectArgs, TypeName};
 use crate::codes;
@@ -16,6 +17,7 @@ const USER_AGENT: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
 
 pub(crate) struct Cluster {
     pub(crate) session: Session,
+    pub(crate) informers: Informers,
     /// The namespace of objects that do not name one.
     pub(crate) namespace: Namespace,
     /// Whether the namespace comes from the command line rather than the context.
@@ -37,6 +39,7 @@ impl Cluster {
             args.namespace.clone().unwrap_or_else(|| session.client().default_namespace().to_owned());
         let namespace = Namespace::new(namespace).or_else(|| Namespace::new("default"));
         Ok(Self {
+            informers: Informers::new(session.clone()),
             session,
             namespace: namespace.expect("default is not empty"),
             namespace_typed: args.namespace.is_some(),

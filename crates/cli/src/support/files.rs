@@ -76,11 +76,17 @@ pub(crate) fn load_bodies(args: &BodyArgs) -> Result<Loaded, Failure> {
     if args.strip {
         loaded.objects.iter_mut().for_each(Written::strip);
     }
-    let (valid, invalid) = loaded.objects.into_iter().partition(|object| object.violations.is_empty());
-    loaded.objects = valid;
-    let invalid: Vec<Written> = invalid;
-    loaded.problems.extend(invalid.into_iter().flat_map(|object| object.violations));
+    loaded.refuse_violations();
     Ok(loaded)
+}
+
+/// The objects to apply in a text.
+pub(crate) fn read_bodies(source: &Source) -> Loaded {
+    let mut loaded = Loaded::default();
+    loaded.read(source);
+    loaded.refuse_duplicates();
+    loaded.refuse_violations();
+    loaded
 }
 
 impl Written {
@@ -152,6 +158,15 @@ impl Loaded {
         secret::normalise(&mut body);
         let (gvk, namespace) = (object.gvk.clone(), object.namespace.clone());
         self.objects.push(Written { body, gvk, namespace, name, source: source.clone(), span, violations });
+    }
+
+    /// Makes problems of objects that cannot be applied as written.
+    fn refuse_violations(&mut self) {
+        let objects = std::mem::take(&mut self.objects);
+        let (valid, invalid): (Vec<_>, Vec<_>) =
+            objects.into_iter().partition(|object| object.violations.is_empty());
+        self.objects = valid;
+        self.problems.extend(invalid.into_iter().flat_map(|object| object.violations));
     }
 
     /// Rejects two definitions of one object, because which one wins would be arbitrary.

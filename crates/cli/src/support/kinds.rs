@@ -40,7 +40,7 @@ fn rank(resource: &Resource) -> impl Ord + use<'_> {
 }
 
 /// The best kind that `typed` names: `NAME`, `NAME.GROUP` or `NAME.VERSION.GROUP`.
-fn find<'r>(typed: &str, resources: &'r [Resource]) -> Option<&'r Resource> {
+pub(crate) fn find<'r>(typed: &str, resources: &'r [Resource]) -> Option<&'r Resource> {
     let typed = typed.to_lowercase();
     let is_meant = |resource: &&Resource| {
         let gvk = &resource.gvk;

@@ -2,15 +2,17 @@
 
 mod lister;
 
-pub(crate) use lister::OwnerTree;
+pub(crate) use lister::{OwnerTree, kinds_to_list};
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use readiness::Health;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::cloud_operation::CloudOperation;
+use super::object_json;
 
 /// An object with its children.
 #[derive(Debug)]
@@ -29,14 +31,37 @@ pub(crate) struct Node {
 impl Node {
     /// The health in one word, for programs.
     pub(crate) const fn health_word(&self) -> &'static str {
-        match self.health {
-            Health::NoStatus => "silent",
-            Health::Ready => "ready",
-            Health::Waiting(_) => "waiting",
-            Health::Failed(_) => "failed",
-            Health::Terminating(_) => "going",
-            Health::Missing => "missing",
-        }
+        health_word(&self.health)
+    }
+
+    /// The tree as `plimsoll tree -o json` prints it.
+    pub(crate) fn to_json(&self) -> Value {
+        let fields = json!({
+            "health": self.health_word(),
+            "why": self.health.trouble(),
+            "created": self.created,
+            "operation": self.operation,
+            "children": self.children.iter().map(Self::to_json).collect::<Vec<_>>(),
+        });
+        object_json(&self.target, fields)
+    }
+
+    /// The uids of the object and of everything below it.
+    pub(crate) fn uids(&self) -> Vec<&str> {
+        let below = self.children.iter().flat_map(Self::uids);
+        std::iter::once(self.uid.as_str()).filter(|uid| !uid.is_empty()).chain(below).collect()
+    }
+}
+
+/// A health in one word, for programs.
+pub(crate) const fn health_word(health: &Health) -> &'static str {
+    match health {
+        Health::NoStatus => "silent",
+        Health::Ready => "ready",
+        Health::Waiting(_) => "waiting",
+        Health::Failed(_) => "failed",
+        Health::Terminating(_) => "going",
+        Health::Missing => "missing",
     }
 }
 
@@ -44,11 +69,11 @@ impl Node {
 /// declare conditions.
 pub(crate) fn tree(
     root: &Value,
-    all: &[&Value],
+    all: &[Arc<Value>],
     publishing: &HashMap<GroupVersionKind, bool>,
 ) -> Option<Node> {
     let mut owned: HashMap<&str, Vec<&Value>> = HashMap::new();
-    for &object in all {
+    for object in all {
         for owner in array(&object["metadata"]["ownerReferences"]) {
             owned.entry(owner["uid"].as_str().unwrap_or_default()).or_default().push(object);
         }
@@ -66,7 +91,7 @@ pub(crate) fn parent(object: &Value) -> Option<String> {
 }
 
 struct TreeBuilder<'a> {
-    all: &'a [&'a Value],
+    all: &'a [Arc<Value>],
     owned: HashMap<&'a str, Vec<&'a Value>>,
     publishing: &'a HashMap<GroupVersionKind, bool>,
     /// Uids on the current path: references may form a cycle, and an object may be both owned and referred to.
@@ -111,12 +136,14 @@ struct Reference {
 
 impl Reference {
     fn is_to(&self, object: &Value) -> bool {
-        reference_of(object).is_some_and(|candidate| {
-            candidate.name == self.target.name
-                && candidate.gvk.is_same_kind(&self.target.gvk)
-                && (candidate.namespace == self.target.namespace
-                    || (!self.is_exact && candidate.namespace.is_none()))
-        })
+        // Most objects have another name, and comparing names is cheap.
+        let has_name = object["metadata"]["name"] == self.target.name.as_str();
+        has_name
+            && reference_of(object).is_some_and(|candidate| {
+                candidate.gvk.is_same_kind(&self.target.gvk)
+                    && (candidate.namespace == self.target.namespace
+                        || (!self.is_exact && candidate.namespace.is_none()))
+            })
     }
 
     fn missing(self) -> Node {

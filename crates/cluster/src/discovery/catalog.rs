@@ -17,6 +17,8 @@ pub struct Resource {
     pub singular: String,
     /// As in `deploy`.
     pub short_names: Vec<String>,
+    /// Groups of kinds that `kubectl get` accepts, as in `all` or `claim`.
+    pub categories: Vec<String>,
     pub namespaced: bool,
     /// As in `get`, `list`, `watch`, `patch` …
     pub verbs: Vec<String>,
@@ -132,6 +134,7 @@ impl GroupVersion {
                     plural: listed.resource.unwrap_or_default(),
                     singular: listed.singular_resource.unwrap_or_default(),
                     short_names: listed.short_names,
+                    categories: listed.categories,
                     namespaced: listed.scope.as_deref() == Some("Namespaced"),
                     verbs: listed.verbs,
                 })
@@ -150,6 +153,7 @@ impl GroupVersion {
                 plural: listed.name,
                 singular: listed.singular_name,
                 short_names: listed.short_names.unwrap_or_default(),
+                categories: listed.categories.unwrap_or_default(),
                 namespaced: listed.namespaced,
                 verbs: listed.verbs,
             })

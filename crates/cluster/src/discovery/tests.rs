@@ -79,7 +79,7 @@ async fn without_aggregated_discovery_each_group_version_is_requested() {
 #[tokio::test(start_paused = true)]
 async fn kinds_have_plural_singular_and_short_names() {
     let listed = json!({ "resource": "widgets", "responseKind": { "kind": "Widget" }, "scope": "Cluster",
-        "singularResource": "widget", "shortNames": ["wd"], "verbs": ["get"] });
+        "singularResource": "widget", "shortNames": ["wd"], "categories": ["shop"], "verbs": ["get"] });
     let aggregated = json!({ "kind": "APIGroupDiscoveryList", "items": [
         { "metadata": { "name": "example.com" }, "versions": [{ "version": "v1", "resources": [listed] }] } ] });
     let (new, _) =
@@ -91,11 +91,12 @@ async fn kinds_have_plural_singular_and_short_names() {
         "/apis" => ok(&json!({ "kind": "APIGroupList", "groups": [
             { "name": "example.com", "versions": [{ "version": "v1" }] } ] })),
         _ => ok(&json!({ "kind": "APIResourceList", "resources": [
-            { "name": "widgets", "kind": "Widget", "namespaced": false, "singularName": "widget", "shortNames": ["wd"], "verbs": ["get"] } ] })),
+            { "name": "widgets", "kind": "Widget", "namespaced": false, "singularName": "widget", "shortNames": ["wd"], "categories": ["shop"], "verbs": ["get"] } ] })),
     });
     for session in [new, old] {
         let found = session.resource(&gvk("example.com/v1/Widget")).await.unwrap();
         assert_eq!((found.singular.as_str(), &found.short_names[..]), ("widget", &["wd".to_owned()][..]));
+        assert_eq!(found.categories, ["shop"]);
     }
 }
 

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use fields::FieldPath;
 use ownership::{Entry, FieldManager};
 
-use super::lines::Line;
+use crate::support::managed_object::{Line, managers};
 use crate::support::printer::{DIM, Printer, width};
 
 const COLOURS: [AnsiColor; 6] = [
@@ -97,17 +97,6 @@ pub(super) fn who(printer: &mut Printer, found: &[(FieldPath, Vec<&Entry>)]) -> 
         }
     }
     printer.table(&rows)
-}
-
-/// Every manager once, in the API server's order.
-pub(super) fn managers(entries: &[Entry]) -> Vec<FieldManager> {
-    let mut managers: Vec<FieldManager> = Vec::new();
-    for entry in entries {
-        if !managers.contains(&entry.manager) {
-            managers.push(entry.manager.clone());
-        }
-    }
-    managers
 }
 
 fn colour(managers: &[FieldManager], manager: &FieldManager) -> Style {

@@ -9,6 +9,7 @@ pub(crate) fn resource(gvk: &str, plural: &str, namespaced: bool) -> Resource {
         plural: plural.to_owned(),
         singular: String::new(),
         short_names: Vec::new(),
+        categories: Vec::new(),
         namespaced,
         verbs: vec!["list".to_owned()],
     }

@@ -1,8 +1,9 @@
 //! Lists all objects that may belong to a tree, with one request per kind, and watches them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use cluster::{Resource, Session};
+use cluster::{Resource, Selection, Session};
 use manifest::{GroupVersionKind, ObjectRef};
 use readiness::Health;
 use serde_json::Value;
@@ -15,8 +16,8 @@ use crate::support::informer::{Informer, uid};
 /// An object and everything that may belong to it.
 pub(crate) struct OwnerTree {
     target: ObjectRef,
-    /// The root object, as first read.
-    pub(crate) object: Value,
+    /// The root object.
+    pub(crate) object: Arc<Value>,
     members: Informer,
     session: Session,
     /// Whether the CRDs of kinds without any status declare conditions.
@@ -36,9 +37,11 @@ impl OwnerTree {
         let namespace = target.namespace.as_ref().filter(|_| !refers_elsewhere(&object));
         let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
         let kinds = kinds_to_list(resources, namespace.is_some());
-        let members = Informer::list(&cluster.session, kinds, namespace).await;
+        let selection = Selection { namespace: namespace.cloned(), ..Selection::default() };
+        let members = cluster.informers.list(kinds, &selection).await;
         let (target, session) = (target.clone(), cluster.session.clone());
-        let mut tree = Self { target, object, members, session, publishing: HashMap::new() };
+        let mut tree =
+            Self { target, object: Arc::new(object), members, session, publishing: HashMap::new() };
         tree.look_up_definitions().await?;
         Ok(tree)
     }
@@ -62,11 +65,15 @@ impl OwnerTree {
         Ok(())
     }
 
-    /// Waits until something in the tree changes. The deletion of the root object is a failure.
-    pub(crate) async fn changed(&mut self) -> Result<(), Failure> {
+    /// Waits until something changes; [`OwnerTree::refresh`] takes it over. Waiting may be cancelled.
+    pub(crate) async fn changed(&mut self) {
         self.members.changed().await;
+    }
+
+    /// Takes over what has changed. The deletion of the root object is a failure.
+    pub(crate) async fn refresh(&mut self) -> Result<(), Failure> {
         match self.members.get(&uid(&self.object)) {
-            Some(object) => self.object = object.clone(),
+            Some(object) => self.object = object,
             // A kind that we may get but not list is not followed.
             None if self.members.has_kind(&self.target.gvk) => return Err(missing(&self.target).into()),
             None => {}
@@ -78,10 +85,24 @@ impl OwnerTree {
     pub(crate) fn unreadable(&self) -> &[String] {
         &self.members.unreadable
     }
+
+    /// Why the tree may be out of date.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.members.trouble()
+    }
+
+    /// An object of the tree.
+    pub(crate) fn member(&self, uid: &str) -> Option<Arc<Value>> {
+        if self.object["metadata"]["uid"] == uid {
+            Some(Arc::clone(&self.object))
+        } else {
+            self.members.get(uid)
+        }
+    }
 }
 
 /// Each kind once, in its preferred version, without numerous kinds that own nothing.
-fn kinds_to_list(resources: Vec<Resource>, only_namespaced: bool) -> Vec<Resource> {
+pub(crate) fn kinds_to_list(resources: Vec<Resource>, only_namespaced: bool) -> Vec<Resource> {
     let mut best: BTreeMap<(String, String), Resource> = BTreeMap::new();
     for resource in resources {
         let gvk = &resource.gvk;

@@ -22,7 +22,11 @@ fn draw(node: &Node, depth: usize, out: &mut Vec<String>) {
 
 fn check(root: &Value, all: &[Value], expected: &[&str]) {
     let mut drawn = Vec::new();
-    draw(&tree(root, &all.iter().collect::<Vec<_>>(), &HashMap::new()).unwrap(), 0, &mut drawn);
+    draw(
+        &tree(root, &all.iter().cloned().map(Arc::new).collect::<Vec<_>>(), &HashMap::new()).unwrap(),
+        0,
+        &mut drawn,
+    );
     assert_eq!(drawn, expected);
 }
 

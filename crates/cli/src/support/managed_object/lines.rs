@@ -10,12 +10,12 @@ use ownership::{FieldManager, Observed};
 use serde_json::Value;
 
 #[derive(Debug)]
-pub(super) struct Line {
-    pub(super) text: String,
+pub(crate) struct Line {
+    pub(crate) text: String,
     /// The field whose value begins on this line, and its managers.
-    pub(super) field: Option<(FieldPath, Vec<FieldManager>)>,
+    pub(crate) field: Option<(FieldPath, Vec<FieldManager>)>,
     /// Whether the line continues the value above it.
-    pub(super) continues: bool,
+    pub(crate) continues: bool,
 }
 
 /// The lines of `object`, which is part of `live`.
