@@ -13,6 +13,7 @@ pub(crate) mod files;
 pub(crate) mod function;
 pub(crate) mod internal;
 mod leading_options;
+pub(crate) mod migrate;
 pub(crate) mod oci_server;
 pub(crate) mod operations;
 pub(crate) mod operator;
@@ -108,6 +109,13 @@ pub(crate) enum Command {
     Doctor(doctor::Doctor),
     /// Run the controllers for compositions, claims and cloud resources
     Operator(Box<operator::Operator>),
+    /// Move what another system serves to Plimsoll, or back
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  plimsoll migrate crossplane"
+    )]
+    Migrate(migrate::Migrate),
     /// Print or install the CRDs of the kinds that the operator reconciles
     Crds(crds::Crds),
     /// Issue the certificates with which the operator and its functions authenticate each other

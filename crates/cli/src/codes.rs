@@ -33,5 +33,7 @@ diag::codes! {
     pub(crate) const APPLYSET_PARENT = "applyset-parent";
     pub(crate) const APPLYSET_FOREIGN = "applyset-foreign";
     pub(crate) const APPLYSET_KEPT = "applyset-kept";
+    pub(crate) const MIGRATION_BLOCKED = "migration-blocked";
+    pub(crate) const MIGRATION_STUCK = "migration-stuck";
     pub(crate) const CODE_UNKNOWN = "code-unknown";
 }

@@ -12,6 +12,7 @@ mod drift;
 mod explain;
 mod function;
 mod internal;
+mod migrate;
 mod oci_server;
 mod operations;
 mod operator;
@@ -43,6 +44,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Ui(args) => ui::run(args, printer),
         Command::Render(args) => render::run(&args, printer),
         Command::Internal(command) => internal::run(&command, printer),
+        Command::Migrate(command) => migrate::run(&command, printer),
         Command::Operations(args) => operations::run(&args, printer),
         Command::Explain(args) => explain::run(&args, printer),
         Command::Doctor(args) => doctor::run(&args, printer),

@@ -1,6 +1,5 @@
 //! Test fixtures: the shared sandbox, a namespace per test, other field managers, proxies that inject failures, a
-//! webhook, the Go oracle, clients of Terraform providers, and seeds for tests that choose.
-//! webhook, the Go oracle, clients of Terraform providers, and a browser.
+//! webhook, the Go oracle, clients of Terraform providers, a browser, and seeds for tests that choose.
 //!
 //! Each part is a feature, which keeps the tests of pure crates light.
 

@@ -8,6 +8,7 @@ mod errors;
 mod every_change;
 mod help;
 mod kubectl_output;
+mod migrate;
 mod one_readiness;
 mod operations;
 mod owners;

@@ -1,0 +1,15 @@
+//! `plimsoll migrate`: moves what another system serves to Plimsoll, and back.
+
+mod crossplane;
+mod survey;
+mod switch;
+
+use crate::args::migrate::Migrate;
+use crate::support::exit::Outcome;
+use crate::support::printer::Printer;
+
+pub(super) fn run(command: &Migrate, printer: &mut Printer) -> Outcome {
+    match command {
+        Migrate::Crossplane(args) => crossplane::run(args, printer),
+    }
+}
