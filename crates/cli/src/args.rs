@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod function;
+pub(crate) mod install;
 pub(crate) mod internal;
 mod leading_options;
 pub(crate) mod migrate;
@@ -22,6 +23,7 @@ pub(crate) mod plan;
 pub(crate) mod reference;
 pub(crate) mod render;
 pub(crate) mod sandbox;
+pub(crate) mod terraform;
 pub(crate) mod tree;
 pub(crate) mod ui;
 mod values;
@@ -107,6 +109,17 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// Check this machine and the cluster: versions, missing programs and CRDs, other engines
     Doctor(doctor::Doctor),
+    /// Install the operator in a cluster, or update it, with its CRDs and roles
+    Install(install::Install),
+    /// Remove the operator from a cluster; CRDs and their objects stay
+    Uninstall(install::Uninstall),
+    /// Install the Terraform provider
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  plimsoll terraform install"
+    )]
+    Terraform(terraform::Terraform),
     /// Run the controllers for compositions, claims and cloud resources
     Operator(Box<operator::Operator>),
     /// Move what another system serves to Plimsoll, or back

@@ -35,5 +35,9 @@ diag::codes! {
     pub(crate) const APPLYSET_KEPT = "applyset-kept";
     pub(crate) const MIGRATION_BLOCKED = "migration-blocked";
     pub(crate) const MIGRATION_STUCK = "migration-stuck";
+    pub(crate) const INSTALLED_BY_HELM = "installed-by-helm";
+    pub(crate) const DEFINITIONS_IN_USE = "definitions-in-use";
+    pub(crate) const PROVIDER_REPLACED = "provider-replaced";
+    pub(crate) const MIRROR_NOT_SEARCHED = "mirror-not-searched";
     pub(crate) const CODE_UNKNOWN = "code-unknown";
 }

@@ -11,6 +11,7 @@ mod doctor;
 mod drift;
 mod explain;
 mod function;
+mod install;
 mod internal;
 mod migrate;
 mod oci_server;
@@ -21,8 +22,10 @@ mod plan;
 mod reference;
 mod render;
 mod sandbox;
+mod terraform;
 mod tree;
 mod ui;
+mod uninstall;
 mod wait;
 mod why;
 
@@ -48,6 +51,9 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Operations(args) => operations::run(&args, printer),
         Command::Explain(args) => explain::run(&args, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
+        Command::Install(args) => install::run(&args, printer),
+        Command::Uninstall(args) => uninstall::run(&args, printer),
+        Command::Terraform(command) => terraform::run(&command, printer),
         Command::Operator(args) => operator::run(&args, printer),
         Command::Crds(args) => crds::run(&args, printer),
         Command::Certs(args) => certs::run(&args, printer),

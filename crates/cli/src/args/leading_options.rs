@@ -45,6 +45,8 @@ impl Command {
             Self::Operations(args) => Some(&mut args.cluster),
             Self::Doctor(args) => Some(&mut args.cluster),
             Self::Crds(args) => Some(&mut args.cluster),
+            Self::Install(args) => Some(&mut args.cluster),
+            Self::Uninstall(args) => Some(&mut args.cluster),
             // The operator has its own `--namespace`, and the others do not use a cluster.
             _ => None,
         }

@@ -1,14 +1,20 @@
-//! `plimsoll reference`, which prints the generated pages of the book
+//! `plimsoll reference`, which prints the generated pages of the book, and writes the man pages of a release
+
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  plimsoll reference cli > book/src/reference/cli.md")]
+  plimsoll reference cli > book/src/reference/cli.md
+  plimsoll reference man --out man/man1")]
 pub(crate) struct Reference {
     /// Page to print
     #[arg(value_enum)]
     pub(crate) page: Page,
+    /// Folder for the man pages, one for each command
+    #[arg(long, value_name = "DIR", required_if_eq("page", "man"))]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// A generated page of the book.
@@ -22,4 +28,6 @@ pub(crate) enum Page {
     CloudKinds,
     /// Every diagnostic code
     Diagnostics,
+    /// The man pages, in a folder
+    Man,
 }

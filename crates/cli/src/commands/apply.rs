@@ -19,56 +19,62 @@ use crate::codes;
 use crate::support::applyset::Prune;
 use crate::support::batch::{Batch, located, refusal, resolve};
 use crate::support::concurrency::{all, until};
+use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::files::{self, Loaded};
 use crate::support::in_flight::InFlight;
 use crate::support::printer::{GOOD, Printer};
 use crate::support::process::{INTERRUPTED, interrupt, until_interrupted};
 use crate::support::report::{Action, ObjectReport, Report, WaitResult, text};
 
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
-    until_interrupted(async {
-        let (mut batch, cluster) = Batch::load(&args.bodies, &args.set, &args.cluster, "Apply").await?;
-        if !batch.problems.is_empty() {
-            return Ok(refuse(&batch, printer));
-        }
-        let session = &cluster.session;
-        if args.dry_run == DryRun::Server {
-            let bar = printer.progress(batch.objects.len(), "planning");
-            let report = batch.preview(session, &args.writer, bar).await;
-            text::report(printer, &report, text::Tense::Plan, args.bodies.full)?;
-            return Ok(if report.has_errors() { Exit::Failure } else { Exit::Success });
-        }
-        let set = batch.set.take();
-        if let Some(plan) = &set {
-            let announced = plan.set.announce(session, &batch.objects).await;
-            announced.map_err(|error| refusal(&error, "Apply"))?;
-        }
-        let problems = std::mem::take(&mut batch.problems);
-        let objects = apply(&batch, session, args, printer).await;
-        let mut report = Report { objects, problems, set };
-        if report.objects.len() == batch.objects.len() && !report.has_errors() {
-            let problems = prune(&report, &batch, session).await;
-            report.problems.extend(problems);
-        }
-        let is_complete = report.objects.len() == batch.objects.len();
-        let show = |report: &Report, printer: &mut Printer| {
-            text::report(printer, report, text::Tense::Applied, args.bodies.full)
-        };
-        // A person sees what was applied before the wait, a program gets both in one document.
-        let is_read_now = printer.format() == Format::Text;
-        if is_read_now || !is_complete {
-            show(&report, printer)?;
-        }
-        if !is_complete {
-            printer.diagnostic(&interrupted(batch.objects.len() - report.objects.len()));
-            return Ok(Exit::Passed(INTERRUPTED));
-        }
-        let ready = !args.wait || wait(&mut report, &cluster.session, args, printer).await?;
-        if !is_read_now {
-            show(&report, printer)?;
-        }
-        Ok(if ready && !report.has_errors() { Exit::Success } else { Exit::Failure })
-    })
+    until_interrupted(async { apply_all(files::load_bodies(&args.bodies)?, args, printer).await })
+}
+
+/// Applies objects, whose files are not read again.
+pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printer) -> Outcome {
+    let cluster = Cluster::connect(&args.cluster)?;
+    let mut batch = Batch::resolve(loaded, &args.set, &cluster, "Apply").await?;
+    if !batch.problems.is_empty() {
+        return Ok(refuse(&batch, printer));
+    }
+    let session = &cluster.session;
+    if args.dry_run == DryRun::Server {
+        let bar = printer.progress(batch.objects.len(), "planning");
+        let report = batch.preview(session, &args.writer, bar).await;
+        text::report(printer, &report, text::Tense::Plan, args.bodies.full)?;
+        return Ok(if report.has_errors() { Exit::Failure } else { Exit::Success });
+    }
+    let set = batch.set.take();
+    if let Some(plan) = &set {
+        let announced = plan.set.announce(session, &batch.objects).await;
+        announced.map_err(|error| refusal(&error, "Apply"))?;
+    }
+    let problems = std::mem::take(&mut batch.problems);
+    let objects = apply(&batch, session, args, printer).await;
+    let mut report = Report { objects, problems, set };
+    if report.objects.len() == batch.objects.len() && !report.has_errors() {
+        let problems = prune(&report, &batch, session).await;
+        report.problems.extend(problems);
+    }
+    let is_complete = report.objects.len() == batch.objects.len();
+    let show = |report: &Report, printer: &mut Printer| {
+        text::report(printer, report, text::Tense::Applied, args.bodies.full)
+    };
+    // A person sees what was applied before the wait, a program gets both in one document.
+    let is_read_now = printer.format() == Format::Text;
+    if is_read_now || !is_complete {
+        show(&report, printer)?;
+    }
+    if !is_complete {
+        printer.diagnostic(&interrupted(batch.objects.len() - report.objects.len()));
+        return Ok(Exit::Passed(INTERRUPTED));
+    }
+    let ready = !args.wait || wait(&mut report, &cluster.session, args, printer).await?;
+    if !is_read_now {
+        show(&report, printer)?;
+    }
+    Ok(if ready && !report.has_errors() { Exit::Success } else { Exit::Failure })
 }
 
 /// Refuses to begin with invalid files: half of them may be worse than none.

@@ -40,13 +40,14 @@ pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
         // Namespaces and CRDs last: deleting them deletes their objects, and hides what blocks those.
         let (last, first): (Vec<_>, Vec<_>) = targets.into_iter().partition(resolve::is_needed_by_others);
         let mut results = Vec::new();
+        let how = |target: &ObjectRef| how(args, target);
         for targets in [first, last] {
-            results.extend(delete(&cluster.session, targets, args, printer).await);
+            results.extend(delete_all(&cluster.session, targets, &how, printer).await);
         }
         let failed = |(_, result): &(ObjectRef, DeleteResult)| result.is_failure(named);
         // The parent goes last: it is how a later delete finds what is left.
         if let Some(set) = set.filter(|_| !results.iter().any(failed)) {
-            results.extend(delete(&cluster.session, vec![set.parent], args, printer).await);
+            results.extend(delete_all(&cluster.session, vec![set.parent], &how, printer).await);
         }
         show(printer, &results, named)?;
         Ok(if results.iter().any(failed) { Exit::Failure } else { Exit::Success })
@@ -76,7 +77,7 @@ fn missing_here(target: &ObjectRef) -> Diagnostic {
 }
 
 /// The outcome for one object.
-enum DeleteResult {
+pub(super) enum DeleteResult {
     /// It did not exist.
     Absent,
     Ended(Deletion),
@@ -132,16 +133,17 @@ async fn written(
     Err(first.into())
 }
 
-async fn delete(
+/// Deletes all of them at the same time, each as `how` says.
+pub(super) async fn delete_all(
     session: &Session,
     targets: Vec<ObjectRef>,
-    args: &Delete,
+    how: &impl Fn(&ObjectRef) -> cluster::Delete,
     printer: &Printer,
 ) -> Vec<(ObjectRef, DeleteResult)> {
     let in_flight = InFlight::new(printer.progress(targets.len(), "deleting"));
     let deleted = targets.into_iter().map(|target| {
         in_flight.track(target.clone(), async {
-            let result = match delete_one(session, &target, args).await {
+            let result = match delete_one(session, &target, how(&target)).await {
                 Ok(result) => result,
                 Err(error) => DeleteResult::Failed(Box::new(error.diagnostic("Delete"))),
             };
@@ -153,7 +155,11 @@ async fn delete(
     results
 }
 
-async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Result<DeleteResult, Error> {
+async fn delete_one(
+    session: &Session,
+    target: &ObjectRef,
+    how: cluster::Delete,
+) -> Result<DeleteResult, Error> {
     let live = match session.read(target).await {
         Err(error) if error.is_kind_absent() || error.class() == Class::InvalidGroup => {
             return Ok(DeleteResult::Absent);
@@ -161,20 +167,30 @@ async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Res
         read => read?,
     };
     let Some(live) = live else { return Ok(DeleteResult::Absent) };
-    let how = cluster::Delete::of(target);
-    let how = cluster::Delete {
+    // A new object of the same name is not ours to delete.
+    let uid = live.object["metadata"]["uid"].as_str().map(str::to_owned);
+    session.delete(target, &cluster::Delete { uid, ..how }).await.map(DeleteResult::Ended)
+}
+
+fn how(args: &Delete, target: &ObjectRef) -> cluster::Delete {
+    let usual = cluster::Delete::of(target);
+    cluster::Delete {
         propagation: match args.cascade {
             Cascade::Background => Propagation::Background,
             Cascade::Foreground => Propagation::Foreground,
             Cascade::Orphan => Propagation::Orphan,
         },
-        // A new object of the same name is not ours to delete.
-        uid: live.object["metadata"]["uid"].as_str().map(str::to_owned),
-        timeout: if args.no_wait { Duration::ZERO } else { args.timeout.unwrap_or(how.timeout) },
+        timeout: if args.no_wait { Duration::ZERO } else { args.timeout.unwrap_or(usual.timeout) },
         force: args.force,
-        ..how
-    };
-    session.delete(target, &how).await.map(DeleteResult::Ended)
+        ..usual
+    }
+}
+
+/// Shows how deletions of objects that may be gone already ended.
+pub(super) fn finish(printer: &mut Printer, results: &[(ObjectRef, DeleteResult)]) -> Outcome {
+    show(printer, results, false)?;
+    let failed = results.iter().any(|(_, result)| result.is_failure(false));
+    Ok(if failed { Exit::Failure } else { Exit::Success })
 }
 
 fn show(printer: &mut Printer, results: &[(ObjectRef, DeleteResult)], named: bool) -> io::Result<()> {

@@ -90,10 +90,14 @@ impl Reader {
     }
 
     fn bash(&self) -> Command {
+        let cache = sandbox::Environment::from_process().unwrap().cache;
         let mut bash = Command::new("bash");
         let path = std::env::var("PATH").unwrap_or_default();
         bash.current_dir(self.folder.path())
             .env("PATH", format!("{}:{path}", self.folder.path().join("bin").display()))
+            // A home of the reader's own, for the provider, but with the control plane that is built already.
+            .env("HOME", self.folder.path())
+            .env("XDG_CACHE_HOME", cache.parent().unwrap())
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env("CHECKPOINT_DISABLE", "1")
             .env_remove("KUBECONFIG")

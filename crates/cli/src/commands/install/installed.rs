@@ -1,0 +1,77 @@
+//! What an earlier installation left in the cluster, found by its labels.
+
+use std::collections::BTreeSet;
+
+use cluster::{Selection, Session};
+use diag::Diagnostic;
+use futures::future::try_join_all;
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
+
+use super::base::PARTS;
+use super::objects::LABELS;
+use crate::codes;
+use crate::support::exit::Failure;
+use crate::support::owner_tree::reference_of;
+
+/// The annotation by which Helm recognises its objects.
+const HELM_RELEASE: &str = "meta.helm.sh/release-name";
+
+/// Everything that an installation put into the cluster, but the CRDs and the namespace.
+pub(in crate::commands) struct Installed {
+    pub(in crate::commands) namespace: Namespace,
+    pub(in crate::commands) objects: Vec<ObjectRef>,
+    /// The Helm release that they belong to.
+    release: Option<String>,
+}
+
+impl Installed {
+    /// The installation in `namespace`.
+    pub(in crate::commands) async fn find(session: &Session, namespace: &str) -> Result<Self, Failure> {
+        let namespace = Namespace::new(namespace).ok_or_else(|| {
+            Diagnostic::error(codes::OPTION_UNUSABLE, "the namespace is empty").hint("Omit --namespace.")
+        })?;
+        let failed = |error: cluster::Error| error.diagnostic("Find");
+        let served = session.resources().await.map_err(failed)?;
+        let kinds = installed_kinds();
+        let resources = served.iter().filter(|resource| kinds.contains(&resource.gvk));
+        let labels = label_selector();
+        let lists = resources.map(async |resource| {
+            let namespace = resource.namespaced.then(|| namespace.clone());
+            let selection = Selection { namespace, labels: Some(labels.clone()), ..Selection::default() };
+            session.list(&resource.gvk, &selection).await
+        });
+        let lists = try_join_all(lists).await.map_err(failed)?;
+        let items = || lists.iter().flat_map(|list| &list.items);
+        let release = items()
+            .find_map(|item| item["metadata"]["annotations"][HELM_RELEASE].as_str())
+            .map(str::to_owned);
+        // What the operator creates belongs to an object.
+        let own = items().filter(|item| item["metadata"]["ownerReferences"].is_null());
+        Ok(Self { objects: own.filter_map(reference_of).collect(), namespace, release })
+    }
+
+    /// Leaves an installation of Helm to Helm, which would not see what changes here.
+    pub(in crate::commands) fn refuse_helm(&self, command: &str) -> Result<(), Failure> {
+        let Some(release) = &self.release else { return Ok(()) };
+        let namespace = &self.namespace;
+        Err(Diagnostic::error(
+            codes::INSTALLED_BY_HELM,
+            format!("Helm manages the installation in {namespace}"),
+        )
+        .detail(format!("Its objects belong to the release {release}."))
+        .hint(format!("Use Helm for it: helm {command} {release} --namespace {namespace}"))
+        .into())
+    }
+}
+
+/// Selects everything that is installed.
+pub(in crate::commands) fn label_selector() -> String {
+    LABELS.map(|(name, value)| format!("{name}={value}")).join(",")
+}
+
+/// The kinds of everything that may be installed, but CRDs and namespaces.
+fn installed_kinds() -> BTreeSet<GroupVersionKind> {
+    let objects = PARTS.iter().flat_map(|part| part.objects());
+    let kinds = objects.filter_map(|object| reference_of(&object)).map(|object| object.gvk);
+    kinds.filter(|kind| kind.kind() != "Namespace").collect()
+}

@@ -1,0 +1,100 @@
+//! From the first installation to the last trace.
+
+use std::path::Path;
+
+use testkit::Sandbox;
+
+use super::{run, text};
+
+/// Runs a command that must succeed, and returns what it said.
+fn done(kubeconfig: &Path, arguments: &[&str]) -> String {
+    let (succeeded, said) = run(kubeconfig, arguments);
+    assert!(succeeded, "{arguments:?}: {said}");
+    said
+}
+
+#[track_caller]
+fn contains(said: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(said.contains(line), "{line:?} is not in\n{said}");
+    }
+}
+
+const QUEUE: &str = r#"{"apiVersion":"queue.oracle.com/v1beta1","kind":"Queue","metadata":{"name":"orders","namespace":"default"},"spec":{"compartmentId":"ocid1.compartment.oc1..a","displayName":"orders"}}"#;
+
+#[test]
+fn an_installation_is_updated_and_removed_and_users_keep_their_objects() {
+    let sandbox = Sandbox::dedicated("install");
+    let kubeconfig = sandbox.kubeconfig();
+    let plimsoll = |arguments: &[&str]| done(&kubeconfig, arguments);
+    let kubectl = |arguments: &[&str]| sandbox.kubectl(arguments);
+    let exists = |object: &str| kubectl(&["get", object, "--namespace=plimsoll-system"]).status.success();
+
+    contains(&plimsoll(&["install", "--dry-run"]), &["+ ClusterRole plimsoll-oci", "to create later"]);
+    assert!(!exists("namespace/plimsoll-system"));
+    contains(
+        &plimsoll(&["install", "--wait", "--timeout", "100s"]),
+        &[
+            "waiting up to 1m40s for 7 CRDs to be served, and for 2 replicas each of Deployment plimsoll-system/plimsoll-operator",
+            "ready Deployment plimsoll-system/plimsoll-operator",
+            "24 created",
+            "plimsoll uninstall",
+        ],
+    );
+    contains(&plimsoll(&["install"]), &["24 unchanged"]);
+
+    // What is no longer chosen goes, and CRDs stay.
+    let changed = ["install", "--controllers=composition", "--replicas=1", "--shard=eu", "--wait"];
+    contains(
+        &plimsoll(&changed),
+        &[
+            "- ClusterRole plimsoll-oci is gone",
+            "- PodDisruptionBudget plimsoll-system/plimsoll-operator is gone",
+            "ready Deployment plimsoll-system/plimsoll-operator-eu",
+        ],
+    );
+    assert!(exists("crd/queues.queue.oracle.com") && !exists("clusterrole/plimsoll-oci"));
+    contains(&plimsoll(&["install"]), &["- Deployment plimsoll-system/plimsoll-operator-eu is gone"]);
+
+    // Helm's objects are Helm's.
+    let annotate = ["annotate", "deployment/plimsoll-operator", "--namespace=plimsoll-system"];
+    kubectl(&[&annotate[..], &["meta.helm.sh/release-name=platform"]].concat());
+    for command in ["install", "uninstall"] {
+        let (succeeded, said) = run(&kubeconfig, &[command]);
+        assert!(!succeeded);
+        contains(
+            &said,
+            &["Helm manages the installation in plimsoll-system", "platform --namespace plimsoll-system"],
+        );
+    }
+    kubectl(&[&annotate[..], &["meta.helm.sh/release-name-"]].concat());
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("queue.json");
+    std::fs::write(&file, QUEUE).unwrap();
+    let created = kubectl(&["create", "--filename", file.to_str().unwrap()]);
+    assert!(created.status.success(), "{}", text(&created.stderr));
+    contains(
+        &plimsoll(&["uninstall"]),
+        &[
+            "- Deployment plimsoll-system/plimsoll-operator is gone",
+            "- ClusterRole plimsoll-operator is gone",
+            "kept: namespace plimsoll-system, 7 CRDs, and their objects (1 Queue)",
+        ],
+    );
+    assert!(exists("serviceaccount/default") && !exists("serviceaccount/plimsoll-operator"));
+    assert!(kubectl(&["get", "queue/orders", "--namespace=default"]).status.success());
+
+    let (succeeded, said) = run(&kubeconfig, &["uninstall", "--purge"]);
+    assert!(!succeeded);
+    contains(&said, &["the cluster still has objects of the operator's kinds", "It has 1 Queue."]);
+    kubectl(&["delete", "queue/orders", "--namespace=default"]);
+    contains(
+        &plimsoll(&["uninstall", "--purge"]),
+        &[
+            "- Namespace plimsoll-system is gone",
+            "- CustomResourceDefinition queues.queue.oracle.com is gone",
+        ],
+    );
+    contains(&plimsoll(&["uninstall"]), &["nothing is installed in namespace plimsoll-system"]);
+}

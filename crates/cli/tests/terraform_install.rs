@@ -1,0 +1,146 @@
+//! `plimsoll terraform install` for real clients without any settings: configurations of users of the Go provider, and both ways
+//! between its address and ours.
+
+#![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use tempfile::TempDir;
+use testkit::Sandbox;
+use testkit::terraform::{Client, Run, Workspace};
+
+const OWN: &str = "plimsoll.dev/plimsoll/k8sconnect";
+
+/// A user with an empty home, in which the provider is installed.
+struct User {
+    home: TempDir,
+    workspace: Workspace,
+}
+
+impl User {
+    fn new(client: Client) -> Self {
+        let home = TempDir::new().unwrap();
+        let workspace = Workspace::new(client, &[]);
+        // Not even the settings of the other tests.
+        workspace.write("client.tfrc", "");
+        let user = Self { home, workspace };
+        user.plimsoll(&[]);
+        user
+    }
+
+    /// `plimsoll terraform install`; what it said.
+    fn plimsoll(&self, more: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command
+            .args(["terraform", "install"])
+            .args(more)
+            .env("HOME", self.home.path())
+            .env("COLUMNS", "1000");
+        let output = command.env_remove("TF_CLI_CONFIG_FILE").output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout) + &text(&output.stderr)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = self.workspace.command();
+        let output = command.args(arguments).arg("-no-color").env("HOME", self.home.path()).output().unwrap();
+        Run::from_output(format!("{command:?}"), &output)
+    }
+
+    fn requires(&self, source: &str, version: &str) {
+        let text = format!(
+            "terraform {{\n  required_providers {{\n    k8sconnect = {{ source = {source:?}, version = {version:?} }}\n  }}\n}}\n"
+        );
+        self.workspace.write("providers.tf", &text);
+    }
+
+    fn lock(&self) -> String {
+        fs::read_to_string(self.workspace.path(".terraform.lock.hcl")).unwrap()
+    }
+
+    fn mirror(&self) -> std::path::PathBuf {
+        self.home.path().join(".terraform.d/plugins")
+    }
+}
+
+/// The only version in a folder of the mirror.
+fn version(folder: &Path) -> String {
+    let versions: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let [version] = &versions[..] else { panic!("{versions:?}") };
+    version.to_str().unwrap().to_owned()
+}
+
+fn patch(version: &str) -> u32 {
+    version.strip_prefix("0.3.").unwrap().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_of_the_go_provider_only_run_init() {
+    let sandbox = Sandbox::shared();
+    let namespace = sandbox.namespace("drop-in").await;
+    for client in Client::all() {
+        let user = User::new(client);
+        user.requires("jmorris0x0/k8sconnect", "~> 0.3");
+        let address = format!("{}/jmorris0x0/k8sconnect", user.workspace.registry());
+        user.workspace.write(
+            ".terraform.lock.hcl",
+            &format!(
+                "provider {address:?} {{\n  version     = \"0.3.8\"\n  constraints = \"~> 0.3\"\n  hashes = [\n    \
+                 \"h1:LDsHmGz2Oxq9b8vTQ0Rvt1xZsGcLpJ2rX4n7rTQyW0E=\",\n    \
+                 \"zh:5a1f0f8e6b1f3d7f4f4c1b7a2d0c6e9b8a7f6e5d4c3b2a190817263544536271\",\n  ]\n}}\n"
+            ),
+        );
+        user.workspace.write(
+            "main.tf",
+            &format!(
+                "provider \"k8sconnect\" {{\n  cluster = {{ config_paths = [{:?}] }}\n}}\n\nresource \"k8sconnect_object\" \"a\" {{\n  \
+                 yaml_body = <<-YAML\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {{name: a, namespace: {}}}\n  YAML\n}}\n",
+                sandbox.kubeconfig().display().to_string(),
+                namespace.name()
+            ),
+        );
+        // The locked release of the Go provider is not in the mirror, which takes precedence over the registry.
+        user.run(&["init"]).expect_failure();
+        user.run(&["init", "-upgrade"]).expect_success();
+        let drop_in = version(&user.mirror().join(&address));
+        assert!(patch(&drop_in) > 8, "{drop_in}");
+        let lock = user.lock();
+        assert!(lock.contains(&format!("version     = {drop_in:?}")) && !lock.contains("LDsHmGz2"), "{lock}");
+        // From now on the lock file is enough.
+        user.run(&["init"]).expect_success();
+        user.run(&["apply", "-auto-approve"]).expect_success();
+        user.run(&["plan", "-detailed-exitcode"]).expect_success();
+
+        // To our address, and back: the state only names another provider.
+        let moves = [(OWN, address.as_str(), "~> 0"), (address.as_str(), OWN, "~> 0.3")];
+        for (to, from, constraint) in moves {
+            user.requires(to, constraint);
+            user.run(&["state", "replace-provider", "-auto-approve", from, to]).expect_success();
+            user.run(&["init"]).expect_success();
+            user.run(&["plan", "-detailed-exitcode"]).expect_success();
+        }
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+        assert!(namespace.get(&object).await.is_some());
+        user.run(&["destroy", "-auto-approve"]).expect_success();
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_is_said() {
+    let user = User::new(Client::any());
+    let again = user.plimsoll(&["--as-version", "0.3.900"]);
+    assert!(again.contains("jmorris0x0/k8sconnect 0.3.900") && !again.contains("warning"), "{again}");
+    let program = fs::read_dir(user.mirror().join(OWN)).unwrap().next().unwrap().unwrap().path();
+    let program = fs::read_dir(fs::read_dir(program).unwrap().next().unwrap().unwrap().path()).unwrap();
+    fs::write(program.into_iter().next().unwrap().unwrap().path(), "another build").unwrap();
+    let replaced = user.plimsoll(&[]);
+    assert!(replaced.contains("warning[provider-replaced]"), "{replaced}");
+    fs::write(user.home.path().join(".terraformrc"), "provider_installation {\n  direct {}\n}\n").unwrap();
+    let overridden = user.plimsoll(&[]);
+    assert!(overridden.contains("warning[mirror-not-searched]"), "{overridden}");
+    assert!(overridden.contains("filesystem_mirror"), "{overridden}");
+}
