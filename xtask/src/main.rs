@@ -1,6 +1,7 @@
 //! Development tasks that need nothing installed: `cargo xtask --help` lists them.
 
 mod book;
+mod chart;
 mod codegen;
 mod count;
 mod dist;
@@ -25,6 +26,8 @@ struct Arguments {
 enum Task {
     /// Regenerate the book's reference pages from the code
     Book,
+    /// Generate the Helm chart in `deploy/chart` from the manifests in `deploy/`
+    Chart,
     /// Generate Rust code from the protocol files in `proto/`
     Codegen {
         /// Only check that the committed code is what would be generated
@@ -33,15 +36,8 @@ enum Task {
     },
     /// Count the lines of production code, by crate (needs tokei)
     Count,
-    /// Make a release of the provider for the Terraform registry: zips, checksums, signature, manifest
-    Dist {
-        /// The version, without a v
-        #[arg(long, default_value = env!("CARGO_PKG_VERSION"))]
-        version: String,
-        /// The folder to write to
-        #[arg(long, default_value = "target/dist")]
-        out: PathBuf,
-    },
+    /// Make a release: archives, provider, image, chart, bill of materials, checksums, signature
+    Dist(dist::Arguments),
     /// Generate the pages of the Terraform registry in `docs/` from the provider's schemas
     Docs,
     /// Derive the descriptions of kinds at Oracle Cloud from Oracle's Python SDK (needs python3 and pip)
@@ -89,9 +85,10 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
         Task::Book => book::run(&root()),
+        Task::Chart => chart::run(&root()),
         Task::Codegen { check } => codegen::run(&root(), check),
         Task::Count => count::run(&root()),
-        Task::Dist { version, out } => dist::run(&root(), &version, &root().join(out)),
+        Task::Dist(arguments) => dist::run(&root(), &arguments),
         Task::Docs => docs::run(&root()),
         Task::Kinds { sdk } => kinds::run(&root(), sdk),
         Task::CrashMatrix { only } => endurance::run(&root(), endurance::Test::CrashMatrix(only), false),

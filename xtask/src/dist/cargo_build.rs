@@ -1,0 +1,99 @@
+//! The programs of a release, built for every platform that this machine has a toolchain for.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Release, is_installed, output};
+
+/// A platform that the Terraform registry knows.
+pub(super) struct Platform {
+    /// As Rust calls it.
+    pub(super) target: &'static str,
+    /// As Go, and so the registry, calls it.
+    pub(super) registry: &'static str,
+}
+
+pub(super) const PLATFORMS: &[Platform] = &[
+    Platform { target: "x86_64-unknown-linux-gnu", registry: "linux_amd64" },
+    Platform { target: "aarch64-unknown-linux-gnu", registry: "linux_arm64" },
+    Platform { target: "x86_64-apple-darwin", registry: "darwin_amd64" },
+    Platform { target: "aarch64-apple-darwin", registry: "darwin_arm64" },
+    Platform { target: "x86_64-pc-windows-gnu", registry: "windows_amd64" },
+];
+
+impl Platform {
+    pub(super) fn suffix(&self) -> &'static str {
+        if self.target.contains("windows") { ".exe" } else { "" }
+    }
+}
+
+pub(super) struct Programs {
+    pub(super) plimsoll: PathBuf,
+    pub(super) provider: PathBuf,
+}
+
+/// This machine, as Rust calls it.
+pub(super) fn host() -> Result<String> {
+    let printed = output(Command::new("rustc").arg("-vV"))?;
+    let host = printed.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc has a host")?;
+    let host = host.trim().to_owned();
+    let is_known = PLATFORMS.iter().any(|platform| platform.target == host);
+    ensure!(is_known, "the registry has no name for this machine, {host}");
+    Ok(host)
+}
+
+/// Why this machine cannot build for `target`.
+pub(super) fn obstacle(target: &str, host: &str) -> Option<String> {
+    if target == host {
+        return None;
+    }
+    let installed =
+        output(Command::new("rustup").args(["target", "list", "--installed"])).unwrap_or_default();
+    if !installed.lines().any(|line| line.trim() == target) {
+        return Some(format!("the target {target} is not installed"));
+    }
+    let linker = match target {
+        "aarch64-unknown-linux-gnu" => "aarch64-linux-gnu-gcc",
+        "x86_64-pc-windows-gnu" => "x86_64-w64-mingw32-gcc",
+        _ => "cc",
+    };
+    // Apple's linker exists only on Apple's machines.
+    let foreign = target.ends_with("apple-darwin") && !host.ends_with("apple-darwin");
+    (foreign || !is_installed(linker)).then(|| format!("there is no linker for {target}"))
+}
+
+pub(super) fn build(release: &Release, platform: &Platform, host: &str, profile: &str) -> Result<Programs> {
+    let root = &release.root;
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(root).args(["build", "--locked", "--offline", "--profile", profile]);
+    cargo.args(["--package", "cli", "--package", "provider", "--bins"]);
+    // The same bytes wherever the checkout and cargo's folder are.
+    let home = std::env::var("CARGO_HOME")
+        .map_or_else(|_| std::env::home_dir().unwrap_or_default().join(".cargo"), PathBuf::from);
+    let remap = |from: &std::path::Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    let flags = [remap(root, "/plimsoll"), remap(&home, "/cargo")].join("\x1f");
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags);
+    let mut folder = root.join(std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned()));
+    if platform.target != host {
+        cargo.args(["--target", platform.target]);
+        folder.push(platform.target);
+    }
+    ensure!(cargo.status().context("running cargo")?.success(), "{} does not build", platform.target);
+    folder.push(if profile == "dev" { "debug" } else { profile });
+    let program = |name: &str| folder.join(format!("{name}{}", platform.suffix()));
+    Ok(Programs { plimsoll: program("plimsoll"), provider: program(super::provider::NAME) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_built_here_says_why() {
+        let why = |target| obstacle(target, "x86_64-unknown-linux-gnu");
+        assert_eq!(why("x86_64-unknown-linux-gnu"), None);
+        assert!(why("aarch64-apple-darwin").is_some_and(|why| why.contains("aarch64-apple-darwin")));
+    }
+}
