@@ -34,7 +34,8 @@ fn every_example_parses() {
         for mut example in examples {
             assert_eq!(example[..command.len()], command);
             // Only the first mistake is reported, so everything before the unknown flag must be valid.
-            example.push("--unknown-flag".to_owned());
+            let end = example.iter().position(|word| word == "--").unwrap_or(example.len());
+            example.insert(end, "--unknown-flag".to_owned());
             let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
                 .args(&example)
                 .output()
