@@ -26,7 +26,7 @@ Examples:
   plimsoll install --dry-run
   plimsoll install -o yaml > plimsoll.yaml
   plimsoll install --image registry.example.org/plimsoll@sha256:4d0b --pull-secret registry
-  plimsoll install --controllers composition --grant-defined-kinds
+  plimsoll install --controllers composition --grant-defined-kinds --user-roles
   plimsoll install --tenant-account plimsoll-composer --monitoring
   plimsoll install --shard eu --shard us -- --function-timeout=1m"
 )]
@@ -54,6 +54,9 @@ pub(crate) struct Install {
     /// Let the operator grant itself access to the kinds that XRDs define; its account is then as powerful as cluster-admin
     #[arg(long)]
     pub(crate) grant_defined_kinds: bool,
+    /// Also install the roles that users of XRs and claims are bound to: crossplane-admin, -edit, -view and -browse
+    #[arg(long)]
+    pub(crate) user_roles: bool,
     /// Compose as the service account of this name in the namespace of each XR or claim
     #[arg(long, value_name = "NAME", value_parser = label)]
     pub(crate) tenant_account: Option<String>,

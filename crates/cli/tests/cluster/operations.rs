@@ -112,7 +112,7 @@ async fn the_doctor_reports_what_is_present_and_what_is_missing() {
     insta::assert_snapshot!(bare, @r"
     exit 0
     --- stdout
-    ok     plimsoll      0.1.0
+    ok     plimsoll      0.2.0
     absent go            not on PATH
                          The first start of a sandbox builds its programs with Go 1.26 or later.
     absent kubectl       not on PATH

@@ -42,7 +42,8 @@ fn options_choose_what_is_installed() {
         &["image: r.example.org/p@sha256:4d0b\n", "imagePullSecrets:\n"],
         &["image: plimsoll"],
     );
-    check(&["--grant-defined-kinds"], &["- escalate\n"], &[]);
+    check(&["--grant-defined-kinds"], &["- escalate\n"], &["crossplane-admin"]);
+    check(&["--user-roles"], &["  name: crossplane-admin\n"], &["- escalate\n"]);
     check(
         &["--tenant-account", "composer"],
         &["- --default-service-account=composer\n", "- composer\n", "- impersonate\n"],

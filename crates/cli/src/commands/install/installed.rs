@@ -6,6 +6,7 @@ use cluster::{Selection, Session};
 use diag::Diagnostic;
 use futures::future::try_join_all;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use serde_json::Value;
 
 use super::base::PARTS;
 use super::objects::LABELS;
@@ -42,11 +43,13 @@ impl Installed {
         });
         let lists = try_join_all(lists).await.map_err(failed)?;
         let items = || lists.iter().flat_map(|list| &list.items);
-        let release = items()
-            .find_map(|item| item["metadata"]["annotations"][HELM_RELEASE].as_str())
-            .map(str::to_owned);
-        // What the operator creates belongs to an object.
-        let own = items().filter(|item| item["metadata"]["ownerReferences"].is_null());
+        let release_of =
+            |item: &Value| item["metadata"]["annotations"][HELM_RELEASE].as_str().map(str::to_owned);
+        let release = items().filter(|item| item["kind"] == "Deployment").find_map(release_of);
+        // What the operator creates belongs to an object; what other charts have, such as Crossplane's roles, to a release.
+        let is_own =
+            |item: &&Value| item["metadata"]["ownerReferences"].is_null() && release_of(item).is_none();
+        let own = items().filter(is_own);
         Ok(Self { objects: own.filter_map(reference_of).collect(), namespace, release })
     }
 
