@@ -152,7 +152,7 @@ fn image(revision: &Object) -> Option<&str> {
 }
 
 /// The name that Crossplane gives a revision, from the digest of the package. The digest of a tag is unknown without its
-/// registry, so the reference is hashed instead.
+/// registry, so its name is hashed instead.
 fn revision_name(function: &str, package: &str) -> String {
     let digest = match package.split_once("@sha256:") {
         Some((_, digest)) => digest.to_owned(),
