@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::discovery::Resource;
-use crate::error::{Error, ErrorKind, Subject, Verb};
+use crate::error::{Class, Error, ErrorKind, Subject, Verb};
 use crate::read::{Selection, selectors};
 use crate::redact::Redacted;
 use crate::request::{Call, open, with_query};
@@ -69,6 +69,8 @@ pub struct Watch {
     empty_responses: u32,
     /// How many responses ended before their time.
     breaks: u32,
+    /// How many requests found no server.
+    outages: u32,
     /// Why the last response ended, or none came; `None` once the watch has delivered something since.
     trouble: Option<String>,
 }
@@ -108,6 +110,7 @@ impl Session {
             state,
             empty_responses: 0,
             breaks: 0,
+            outages: 0,
             trouble: None,
         })
     }
@@ -160,6 +163,12 @@ impl Watch {
     /// from a backup says nothing of versions that it does not know yet: the watcher has to compare.
     pub fn breaks(&self) -> u32 {
         self.breaks
+    }
+
+    /// How often there was no server when the watch was to be opened. It may have been restored from a backup meanwhile, and
+    /// have reached versions again that were seen before, with other content.
+    pub fn outages(&self) -> u32 {
+        self.outages
     }
 
     /// The resource version up to which everything was seen.
@@ -216,6 +225,9 @@ impl Watch {
                         self.state = WatchState::Open(WatchResponse { body, lines, opened });
                     }
                     Err((error, retry_after)) => {
+                        if error.class() == Class::ConnectionFailed {
+                            self.outages = self.outages.saturating_add(1);
+                        }
                         self.pause(retry_after);
                         return Err(error.with_server(self.session.server()));
                     }

@@ -3,7 +3,7 @@
 //! ```text
 //! list ──▶ watch ──▶ objects ──▶ get, by_uid, state
 //!   ▲        │          └──────▶ Change { key, before, after }, to every subscriber
-//!   └────────┘ when the watch has expired, after an error, and every few hours
+//!   └────────┘ when the watch has expired, after an error or an outage, and every few hours
 //! ```
 //!
 //! A kind has no objects only if no version of it is served. If the version that was asked for is not, its objects are read
@@ -364,7 +364,8 @@ impl Shared {
         let mut breaks = 0;
         let mut last_heard = began;
         loop {
-            if Instant::now() >= relist {
+            // Without a server for a while, there may be another one now, whose versions say nothing.
+            if Instant::now() >= relist || watch.outages() > 0 {
                 return Ok(());
             }
             if watch.breaks() != breaks {

@@ -19,6 +19,7 @@ pub(crate) fn step(server: &mut Server, random: &mut fastrand::Rng) -> bool {
         server.objects.iter().map(|(id, it)| (id.clone(), Arc::clone(it))).collect();
     let uids: BTreeSet<&str> = all.iter().filter_map(|(_, it)| it["metadata"]["uid"].as_str()).collect();
     let mut has_more = false;
+    remember_absent(server, &all, &uids);
     for (id, object) in &all {
         let due = match id.plural.as_str() {
             CRDS => crd_due(server, id, object),
@@ -34,6 +35,23 @@ pub(crate) fn step(server: &mut Server, random: &mut fastrand::Rng) -> bool {
         }
     }
     has_more
+}
+
+/// The garbage collector remembers which owners it has found to be absent, also when their kind is gone later.
+fn remember_absent(server: &mut Server, all: &[(Id, Arc<Value>)], uids: &BTreeSet<&str>) {
+    for (_, object) in all {
+        for owner in object["metadata"]["ownerReferences"].as_array().into_iter().flatten() {
+            let uid = owner["uid"].as_str().unwrap_or_default();
+            if !uids.contains(uid) && is_served(server, owner) {
+                server.absent.insert(uid.to_owned());
+            }
+        }
+    }
+}
+
+fn is_served(server: &Server, owner: &Value) -> bool {
+    let group = owner["apiVersion"].as_str().and_then(|it| it.split_once('/')).map_or("", |(group, _)| group);
+    server.kinds().iter().any(|kind| kind.group == group && owner["kind"] == *kind.kind)
 }
 
 type Due = Box<dyn FnOnce(&mut Server, &Id)>;
@@ -122,12 +140,10 @@ fn garbage_due(
         }));
     }
     let owners = object["metadata"]["ownerReferences"].as_array()?;
+    // An owner whose kind is not served may be anywhere, unless it was found to be absent before.
     let is_absent = |owner: &Value| {
-        let group =
-            owner["apiVersion"].as_str().and_then(|it| it.split_once('/')).map_or("", |(group, _)| group);
-        // An owner whose kind is not served may be anywhere.
-        let is_served = server.kinds().iter().any(|kind| kind.group == group && owner["kind"] == *kind.kind);
-        is_served && !uids.contains(owner["uid"].as_str().unwrap_or_default())
+        let uid = owner["uid"].as_str().unwrap_or_default();
+        server.absent.contains(uid) || (is_served(server, owner) && !uids.contains(uid))
     };
     let _ = id;
     let is_garbage = !owners.is_empty() && owners.iter().all(is_absent);

@@ -1,6 +1,6 @@
 //! A small API server: objects with versions, generations, managed fields, finalizers and preconditions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -45,6 +45,8 @@ pub(crate) struct Server {
     /// All changes so far, oldest first.
     pub(crate) log: Vec<Change>,
     pub(crate) clock: Clock,
+    /// The uids of owners that the garbage collector has found to be absent.
+    pub(crate) absent: BTreeSet<String>,
     uids: u64,
     /// Those that are served.
     kinds: Vec<Kind>,

@@ -88,7 +88,7 @@ impl Objects {
         }
     }
 
-    fn put(&mut self, object: &Value, is_known: fn(&Packed, &Packed) -> bool) {
+    fn put(&mut self, object: &Value, is_known: impl Fn(&Packed, &Packed) -> bool) {
         if uid(object).is_some_and(|uid| self.released.contains(uid)) {
             return;
         }
@@ -154,8 +154,13 @@ impl Objects {
         for key in gone {
             self.remove(&key);
         }
+        // A version up to `at` that is newer than the listed one is of a history that was undone by a restore, even if the
+        // server has reached that version again.
+        let is_known = |known: &Packed, object: &Packed| {
+            if is_newer(known) { is_as_new(known, object) } else { is_the_same(known, object) }
+        };
         for object in objects {
-            self.put(object, if is_restored { is_the_same } else { is_as_new });
+            self.put(object, is_known);
         }
     }
 

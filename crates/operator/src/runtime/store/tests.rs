@@ -195,6 +195,25 @@ async fn a_server_that_was_restored_from_a_backup_is_listed_again() {
     }
 }
 
+/// By then it may have reached the versions again that were seen before, with other content.
+#[tokio::test(start_paused = true)]
+async fn everything_is_listed_again_after_an_outage() {
+    let (store, _, _stop) = store(
+        |number| match number {
+            1 => list(20, &[object("a", 18), object("b", 4)]),
+            _ => list(30, &[object("a", 17), object("c", 25)]),
+        },
+        |number| match number {
+            1 => Response::Broken,
+            _ => Response::Silence,
+        },
+    );
+    let mut changes = store.subscribe();
+    for expected in ["shop/a - 18", "shop/b - 4", "shop/b 4 -", "shop/a 18 17", "shop/c - 25"] {
+        assert_eq!(next(&mut changes).await, expected);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn everything_is_listed_again_every_few_hours() {
     let (store, journal, _stop) = store(|_| list(5, &[object("a", 3)]), |_| Response::Silence);
