@@ -104,12 +104,10 @@ impl Page {
 
     /// What an apply of the text, or of the files of the command line, would do.
     async fn plan(&self, text: Option<&str>) -> Result<serde_json::Value, Failure> {
+        let files = || BodyArgs { files: self.args.files.clone(), strip: false, full: false };
         let loaded = match text {
             Some(text) => files::read_bodies(&Text::new("manifest", text)),
-            None => {
-                let files = self.args.files.clone();
-                files::load_bodies(&BodyArgs { files, strip: false, full: false })?
-            }
+            None => files::load_bodies(&files())?,
         };
         let batch = Batch::resolve(loaded, &SetArgs::default(), &self.cluster, "Plan").await?;
         let report = batch.preview(&self.cluster.session, &self.args.writer, ProgressBar::hidden()).await;

@@ -74,7 +74,7 @@ impl ManagedObject {
         json!({
             "fields": lines.iter().enumerate().filter_map(field).collect::<Vec<_>>(),
             "managers": self.entries().iter().map(manager).collect::<Vec<_>>(),
-            "yaml": lines.iter().map(|line| format!("{}\n", line.text)).collect::<String>(),
+            "yaml": lines.iter().flat_map(|line| [line.text.as_str(), "\n"]).collect::<String>(),
         })
     }
 

@@ -95,6 +95,8 @@ fn pictures() -> PathBuf {
 
 /// The view in both colour schemes, and a check that it fits a narrow window.
 async fn picture(browser: &mut Browser, name: &str) {
+    let height = browser.evaluate("document.body.scrollHeight").await;
+    browser.resize(1280, u32::try_from(height.as_u64().unwrap()).unwrap().clamp(300, 1100)).await;
     for scheme in ["light", "dark"] {
         browser.prefer(scheme).await;
         browser.picture(&pictures().join(format!("{name}-{scheme}.png"))).await;

@@ -20,12 +20,12 @@ pub(super) fn body(answer: &Value) -> String {
         trouble: answer["trouble"].as_str(),
         unreadable: &unreadable,
     };
-    render(&Changes { heading, since: answer["since"].as_str().unwrap_or_default(), changes: &changes })
+    render(&Timeline { heading, since: answer["since"].as_str().unwrap_or_default(), changes: &changes })
 }
 
 #[derive(Template)]
 #[template(path = "changes.html")]
-struct Changes<'a> {
+struct Timeline<'a> {
     heading: Heading<'a>,
     since: &'a str,
     changes: &'a [Change],
@@ -40,19 +40,19 @@ struct Change {
     time: String,
     /// `appeared`, `changed` or `disappeared`.
     what: String,
-    fields: Vec<Field>,
+    fields: Vec<FieldChange>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Field {
+struct FieldChange {
     field: String,
     old: Option<Value>,
     new: Option<Value>,
     managers: Vec<String>,
 }
 
-impl Field {
+impl FieldChange {
     fn before(&self) -> Cow<'_, str> {
         short(self.old.as_ref())
     }

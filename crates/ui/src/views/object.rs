@@ -262,8 +262,12 @@ impl Manager<'_> {
         self.entries.iter().filter_map(|entry| entry.time.as_deref()).max()
     }
 
-    fn fields(&self) -> usize {
-        self.entries.iter().map(|entry| entry.fields).sum()
+    /// `1 field`
+    fn size(&self) -> String {
+        match self.entries.iter().map(|entry| entry.fields).sum() {
+            1 => "1 field".to_owned(),
+            count => format!("{count} fields"),
+        }
     }
 
     fn ways(&self) -> String {

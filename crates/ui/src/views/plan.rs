@@ -62,7 +62,7 @@ struct Object {
     subject: Subject,
     action: String,
     pending: Option<String>,
-    fields: Vec<Field>,
+    fields: Vec<FieldChange>,
     takes: Vec<String>,
     releases: Vec<String>,
     findings: Vec<Finding>,
@@ -84,7 +84,7 @@ impl Object {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Field {
+struct FieldChange {
     field: String,
     old: Option<Value>,
     new: Option<Value>,
@@ -93,7 +93,7 @@ struct Field {
     allocated: bool,
 }
 
-impl Field {
+impl FieldChange {
     fn before(&self) -> Cow<'_, str> {
         short(self.old.as_ref())
     }

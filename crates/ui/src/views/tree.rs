@@ -33,8 +33,22 @@ struct Tree<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Why {
-    ready: bool,
     sentence: String,
+    chain: Vec<Step>,
+}
+
+/// An object on the way to the cause.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Step {
+    health: String,
+}
+
+impl Why {
+    /// How the cause stands.
+    fn health(&self) -> &str {
+        self.chain.last().map_or("ready", |cause| &cause.health)
+    }
 }
 
 #[derive(Default, Deserialize, Template)]
@@ -51,6 +65,13 @@ struct Node {
 }
 
 impl Node {
+    /// What the operation says about itself, unless the object says the same.
+    fn progress(&self) -> String {
+        let Some(Operation { class, message, .. }) = &self.operation else { return String::new() };
+        let is_known = self.why.as_ref().is_some_and(|why| why.contains(message.as_str()));
+        if is_known { class.clone() } else { format!("{class}: {message}") }
+    }
+
     fn state(&self) -> &str {
         state_word(&self.health)
     }
@@ -71,7 +92,7 @@ mod tests {
             "why": "0 of 1", "created": null, "operation": { "phase": "create", "class": "pending", "percent": 40 },
             "children": [leaf],
         });
-        let why = json!({ "ready": false, "sentence": "Deployment shop/web is not ready" });
+        let why = json!({ "ready": false, "sentence": "Deployment shop/web is not ready", "chain": [{ "health": "failed" }] });
         let html = super::body(&json!({ "tree": root, "why": why, "unreadable": ["secrets"] }));
         for part in [
             "href=\"/object/shop/pod/web-1\"",

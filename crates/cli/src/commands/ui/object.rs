@@ -128,7 +128,7 @@ fn event_json(event: &Value) -> Value {
 fn status(object: &Value, events: &Events) -> Value {
     // OSOK's kinds have their conditions one level deeper.
     let places = ["/status/conditions", "/status/status/conditions"];
-    let conditions = places.into_iter().filter_map(|place| object.pointer(place)?.as_array()).next();
+    let conditions = places.into_iter().find_map(|place| object.pointer(place)?.as_array());
     let conditions = conditions.into_iter().flatten().map(condition_json).collect::<Vec<_>>();
     json!({
         "object": reference_of(object).map(|target| object_json(&target, json!({}))),
