@@ -39,7 +39,7 @@ const FUZZ_CASES: &str = "200000";
 const ALL: [Test; 5] =
     [Test::CrashMatrix(None), Test::Soak, Test::Idle, Test::Fuzz(FUZZING), Test::Simulation(HISTORIES)];
 
-/// A command of `cargo`, and what it is told by its environment.
+/// A command of `cargo`, and its environment.
 struct Run {
     arguments: Vec<String>,
     environment: Vec<(&'static str, String)>,
