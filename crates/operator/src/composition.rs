@@ -23,6 +23,7 @@ mod function;
 mod kinds;
 mod revision;
 mod schema;
+mod standing;
 mod watches;
 
 use std::sync::Arc;

@@ -102,6 +102,11 @@ impl Action {
         Self { is_skip: true, ..self }
     }
 
+    /// Whether nothing was due yet.
+    pub(crate) const fn is_skip(self) -> bool {
+        self.is_skip
+    }
+
     pub(super) const fn requeue_after(self) -> Option<Duration> {
         self.requeue_after
     }
@@ -137,6 +142,7 @@ pub async fn run<R: Reconciler>(
     stop: CancellationToken,
 ) {
     let mut running = Running { tasks: JoinSet::new(), keys: HashMap::new() };
+    metrics.queue(reconciler.name(), queue.depth());
     while !stop.is_cancelled() {
         let reserved = if queue.has_first() { R::RESERVED_FOR_CHANGES } else { 0 };
         let is_free = running.keys.len() < R::MAX_CONCURRENT_RECONCILES + reserved;
@@ -151,15 +157,17 @@ pub async fn run<R: Reconciler>(
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
-            (key, ended) = running.next() => finish(reconciler.name(), queue, metrics, key, ended),
+            (key, took, ended) = running.next() => {
+                finish(reconciler.name(), queue, metrics, key, took, ended);
+            }
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             () = queue.changed() => {}
         }
     }
     let rest = async {
         while !running.keys.is_empty() {
-            let (key, ended) = running.next().await;
-            finish(reconciler.name(), queue, metrics, key, ended);
+            let (key, took, ended) = running.next().await;
+            finish(reconciler.name(), queue, metrics, key, took, ended);
         }
     };
     if tokio::time::timeout(GRACE, rest).await.is_err() {
@@ -179,8 +187,18 @@ fn finish<R: Reconciler>(
     queue: &Queue<R>,
     metrics: &Metrics,
     key: R::Key,
+    took: Duration,
     ended: Result<Ended<R>, JoinError>,
 ) {
+    let outcome = match &ended {
+        Ok(None) => "gone",
+        Ok(Some((_, action))) if action.is_skip => "skipped",
+        Ok(Some((attempt, _))) if attempt.conflicts > 0 => "conflict",
+        Ok(Some((attempt, _))) if attempt.failures > 0 => "failed",
+        Ok(Some(_)) => "ok",
+        Err(_) => "panicked",
+    };
+    metrics.reconciled(name, outcome, took);
     match ended {
         Ok(Some((attempt, action))) => queue.finish(key, attempt, action),
         Ok(None) => queue.finish_gone(&key),
@@ -198,7 +216,8 @@ fn finish<R: Reconciler>(
 /// The reconciles that are running.
 struct Running<R: Reconciler> {
     tasks: JoinSet<Ended<R>>,
-    keys: HashMap<Id, R::Key>,
+    /// With the time at which each began.
+    keys: HashMap<Id, (R::Key, Instant)>,
 }
 
 impl<R: Reconciler> Running<R> {
@@ -206,19 +225,19 @@ impl<R: Reconciler> Running<R> {
         let of = key.clone();
         let reconcile = async move { reconcile(reconciler, &of, attempt).await };
         let task = self.tasks.spawn(GOES_FIRST.scope(goes_first, reconcile));
-        self.keys.insert(task.id(), key);
+        self.keys.insert(task.id(), (key, Instant::now()));
     }
 
     /// The next reconcile to end; pending while there is none.
-    async fn next(&mut self) -> (R::Key, Result<Ended<R>, JoinError>) {
+    async fn next(&mut self) -> (R::Key, Duration, Result<Ended<R>, JoinError>) {
         loop {
             let (id, ended) = match self.tasks.join_next_with_id().await {
                 Some(Ok((id, ended))) => (id, Ok(ended)),
                 Some(Err(error)) => (error.id(), Err(error)),
                 None => std::future::pending().await,
             };
-            if let Some(key) = self.keys.remove(&id) {
-                return (key, ended);
+            if let Some((key, began)) = self.keys.remove(&id) {
+                return (key, began.elapsed(), ended);
             }
         }
     }

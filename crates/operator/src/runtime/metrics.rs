@@ -4,7 +4,7 @@ mod population;
 
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -37,8 +37,13 @@ struct Inner {
     operations: Population<Operation, Timestamp>,
     operations_shown: Family<Operation, Gauge>,
     oldest_shown: Family<OfKind, Gauge>,
-    claims: Population<Claim, ()>,
-    claims_shown: Family<Claim, Gauge>,
+    claims: Population<Standing, ()>,
+    claims_shown: Family<Standing, Gauge>,
+    composites: Population<Standing, ()>,
+    composites_shown: Family<Standing, Gauge>,
+    reconciles: Family<Reconcile, Histogram>,
+    queues: Mutex<Vec<(&'static str, Depth)>>,
+    queues_shown: Family<OfController, Gauge>,
     events_lost: Family<OfLoss, Counter>,
     reconcile_panics: Family<OfController, Counter>,
     controller_panics: Family<OfController, Counter>,
@@ -72,11 +77,24 @@ struct Operation {
     phase: &'static str,
 }
 
+/// A condition of an XR or a claim.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Claim {
-    xrd: String,
-    reason: String,
+pub struct Standing {
+    pub xrd: String,
+    /// `Ready`, `Synced` or `Healthy`
+    pub condition: &'static str,
+    pub status: &'static str,
+    pub reason: String,
 }
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Reconcile {
+    controller: &'static str,
+    outcome: &'static str,
+}
+
+/// How many keys of a queue are due and wait; nothing if the queue is gone.
+type Depth = Box<dyn Fn() -> Option<usize> + Send + Sync>;
 
 /// Why an Event never reached the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,7 +147,16 @@ impl Metrics {
             cloud_calls: timed(r, "cloud_call_seconds", "Duration of calls to a provider"),
             retries: kept(r, "retries", "Reconciles that met a transient error and will be retried"),
             claims: Population::default(),
-            claims_shown: kept(r, "claims", "Claims by the reason of their condition Healthy"),
+            claims_shown: kept(r, "claims", "Claims by status and reason of each condition"),
+            composites: Population::default(),
+            composites_shown: kept(r, "composites", "XRs by status and reason of each condition"),
+            reconciles: timed(r, "reconcile_seconds", "Duration of reconciles"),
+            queues: Mutex::default(),
+            queues_shown: kept(
+                r,
+                "queue_depth",
+                "Objects that are due for a reconcile and wait for their turn",
+            ),
             events_lost: kept(r, "events_lost", "Events that did not reach the API server, by reason"),
             function_calls: timed(
                 r,
@@ -151,7 +178,7 @@ impl Metrics {
     /// An object of a kind has an operation of this phase in flight since then, or none.
     pub fn operation(&self, kind: &'static str, uid: &str, flight: Option<(&'static str, Timestamp)>) {
         let flight = flight.map(|(phase, since)| (Operation { kind, phase }, since));
-        self.0.operations.set(uid, flight);
+        self.0.operations.set(uid, flight.into_iter().collect());
     }
 
     /// A call to a provider ended: `GetQueue`, `ok`.
@@ -164,10 +191,28 @@ impl Metrics {
         self.0.retries.get_or_create(&OfKind { kind }).inc();
     }
 
-    /// A claim of an XRD is healthy or not for this reason, or is gone.
-    pub fn claim(&self, xrd: &str, uid: &str, reason: Option<&str>) {
-        let claim = reason.map(|reason| Claim { xrd: xrd.to_owned(), reason: reason.to_owned() });
-        self.0.claims.set(uid, claim.map(|claim| (claim, ())));
+    /// A claim has these conditions; without any, it is gone.
+    pub fn claim(&self, uid: &str, conditions: Vec<Standing>) {
+        self.0.claims.set(uid, conditions.into_iter().map(|condition| (condition, ())).collect());
+    }
+
+    /// An XR has these conditions; without any, it is gone.
+    pub fn composite(&self, uid: &str, conditions: Vec<Standing>) {
+        self.0.composites.set(uid, conditions.into_iter().map(|condition| (condition, ())).collect());
+    }
+
+    /// A reconcile of this controller ended.
+    pub fn reconciled(&self, controller: &'static str, outcome: &'static str, took: Duration) {
+        self.0.reconciles.get_or_create(&Reconcile { controller, outcome }).observe(took.as_secs_f64());
+    }
+
+    /// Shows the depth of a queue of this controller, as long as there is one.
+    pub fn queue(&self, controller: &'static str, depth: impl Fn() -> Option<usize> + Send + Sync + 'static) {
+        self.queues().push((controller, Box::new(depth)));
+    }
+
+    fn queues(&self) -> MutexGuard<'_, Vec<(&'static str, Depth)>> {
+        self.0.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A call to a function ended.
@@ -183,7 +228,7 @@ impl Metrics {
     }
 
     /// A reconcile of this controller panicked.
-    pub(crate) fn reconcile_panicked(&self, controller: &'static str) {
+    pub fn reconcile_panicked(&self, controller: &'static str) {
         self.0.reconcile_panics.get_or_create(&OfController { controller }).inc();
     }
 
@@ -202,19 +247,37 @@ impl Metrics {
         if !leads {
             self.0.operations.clear();
             self.0.claims.clear();
+            self.0.composites.clear();
         }
     }
 
     /// All metrics in OpenMetrics text.
     pub fn text(&self, now: Timestamp) -> String {
         self.show_operations(now);
-        self.0.claims_shown.clear();
-        for (claim, members) in self.0.claims.groups() {
-            self.0.claims_shown.get_or_create(&claim).set(count(members.len()));
+        self.show_queues();
+        for (shown, population) in
+            [(&self.0.claims_shown, &self.0.claims), (&self.0.composites_shown, &self.0.composites)]
+        {
+            shown.clear();
+            for (standing, members) in population.groups() {
+                shown.get_or_create(&standing).set(count(members.len()));
+            }
         }
         let mut text = String::new();
         encode(&mut text, &self.0.registry).expect("writing to a String cannot fail");
         text
+    }
+
+    fn show_queues(&self) {
+        self.0.queues_shown.clear();
+        self.queues().retain(|(controller, depth)| {
+            let depth = depth();
+            if let Some(depth) = depth {
+                // One controller may have several queues, for instance one for each XRD.
+                self.0.queues_shown.get_or_create(&OfController { controller }).inc_by(count(depth));
+            }
+            depth.is_some()
+        });
     }
 
     fn show_operations(&self, now: Timestamp) {

@@ -172,6 +172,17 @@ impl<R: Reconciler> Queue<R> {
         self.state().entries.get(key).map_or(0, |entry| entry.failures)
     }
 
+    /// How many keys are due and wait, as long as the queue exists.
+    pub(super) fn depth(&self) -> impl Fn() -> Option<usize> + Send + Sync + use<R> {
+        let shared = Arc::downgrade(&self.0);
+        move || {
+            let shared = shared.upgrade()?;
+            let state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = Instant::now();
+            Some(state.line.keys().filter(|turn| !turn.is_ordinary || turn.due <= now).count())
+        }
+    }
+
     /// Waits until something was enqueued.
     pub(super) async fn changed(&self) {
         self.0.changed.notified().await;

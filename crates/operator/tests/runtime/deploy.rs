@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use operator::runtime::metrics::{Loss, Metrics};
+use operator::runtime::metrics::{Loss, Metrics, Standing};
+use serde_json::Value;
 use testkit::Sandbox;
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
@@ -75,8 +76,8 @@ fn metrics_are_exposed_only_behind_authentication() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let built = String::from_utf8(output.stdout).unwrap();
     let count = |line: &str| built.lines().filter(|one| one.trim() == line).count();
-    let kinds = ["PrometheusRule", "ServiceMonitor", "Service", "Deployment"];
-    assert_eq!(kinds.map(|kind| count(&format!("kind: {kind}"))), [1; 4]);
+    let kinds = ["PrometheusRule", "ServiceMonitor", "Service", "Deployment", "ConfigMap"];
+    assert_eq!(kinds.map(|kind| count(&format!("kind: {kind}"))), [1; 5]);
     assert!(built.contains("- --metrics-address=127.0.0.1:8080\n"));
     assert_eq!(count("- --upstream=http://127.0.0.1:8080/"), 1);
     assert_eq!(count("- containerPort: 8443"), 1);
@@ -189,23 +190,80 @@ fn every_definition_is_listed() {
     }
 }
 
-#[test]
-fn alerts_use_existing_metrics() {
+/// Every metric with every label, as the operator serves them.
+fn served() -> String {
     let metrics = Metrics::new();
+    let standing = || Standing {
+        xrd: "xrd".to_owned(),
+        condition: "Healthy",
+        status: "False",
+        reason: "InternalError".to_owned(),
+    };
     metrics.operation("Queue", "u", Some(("create", Timestamp::now())));
-    metrics.claim("xrd", "u", Some("InternalError"));
+    metrics.claim("u", vec![standing()]);
+    metrics.composite("u", vec![standing()]);
     metrics.cloud_call("GetQueue", "ok", Duration::ZERO);
+    metrics.function_call("function", "ok", Duration::ZERO);
+    metrics.function_waiting("function", 1);
+    metrics.reconciled("composite", "ok", Duration::ZERO);
+    metrics.reconcile_panicked("composite");
+    metrics.queue("composite", || Some(1));
     metrics.event_lost(Loss::Refused);
-    let text = metrics.text(Timestamp::now());
+    metrics.text(Timestamp::now())
+}
+
+/// Checks that every metric and label in an expression is served; the metrics.
+fn check_expression(expression: &str, served: &str) -> BTreeSet<String> {
+    let words = expression.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let metrics: BTreeSet<String> =
+        words.filter(|word| word.starts_with("plimsoll_")).map(str::to_owned).collect();
+    assert!(!metrics.is_empty(), "{expression}");
+    for metric in &metrics {
+        let is_sample =
+            |line: &&str| line.strip_prefix(metric.as_str()).is_some_and(|rest| rest.starts_with(['{', ' ']));
+        let sample = served.lines().find(is_sample).unwrap_or_else(|| panic!("{metric} is not in\n{served}"));
+        let labels = [("by (", ')'), ("{", '}')].into_iter().flat_map(|(opens, closes)| {
+            let parts = expression.split(opens).skip(1).filter_map(move |part| part.split(closes).next());
+            parts
+                .flat_map(|part| part.split(','))
+                .map(|label| label.split(['=', '!']).next().unwrap_or_default().trim().to_owned())
+        });
+        for label in labels {
+            assert!(sample.contains(&format!("{label}=\"")), "{label} of {expression} is not in {sample}");
+        }
+    }
+    metrics
+}
+
+#[test]
+fn alerts_use_existing_metrics_and_cover_every_reason() {
+    let served = served();
     let alerts = fs::read_to_string(format!("{DEPLOY}/monitoring/alerts.yaml")).unwrap();
-    let names: BTreeSet<&str> = alerts
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("expr: "))
-        .flat_map(|expression| expression.split(|letter: char| !letter.is_alphanumeric() && letter != '_'))
-        .filter(|word| word.starts_with("plimsoll_"))
-        .collect();
-    assert_eq!(names.len(), 4, "{names:?}");
-    for name in names {
-        assert!(text.lines().any(|line| line.starts_with(name)), "{name} is not in\n{text}");
+    let alerts = manifest::read(&diag::Source::new("alerts.yaml", alerts), &manifest::Limits::default());
+    let alerts = alerts.single().unwrap().value().clone();
+    let rules = alerts["spec"]["groups"][0]["rules"].as_array().unwrap().clone();
+    let expressions: Vec<&str> = rules.iter().map(|rule| rule["expr"].as_str().unwrap()).collect();
+    for expression in &expressions {
+        check_expression(expression, &served);
+    }
+    // Any unhealthy claim or XR, with no reason left out.
+    for counted in ["plimsoll_claims", "plimsoll_composites"] {
+        let all = format!(r#"({counted}{{condition="Healthy",status="False"}}) > 0"#);
+        assert!(expressions.iter().any(|expression| expression.ends_with(&all)), "{all}");
+    }
+}
+
+#[test]
+fn the_dashboard_shows_every_metric_the_operator_serves() {
+    let served = served();
+    let dashboard = fs::read_to_string(format!("{DEPLOY}/monitoring/dashboard.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap().iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().unwrap());
+    let shown: BTreeSet<String> =
+        targets.flat_map(|target| check_expression(target["expr"].as_str().unwrap(), &served)).collect();
+    let names = served.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    for name in names.filter(|name| !["plimsoll_retries", "plimsoll_controller_panics"].contains(name)) {
+        assert!(shown.iter().any(|metric| metric.starts_with(name)), "{name} is not on the dashboard");
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use backoff::Backoff;
 use composition::claim::{check_binding, composite_name, with_conditions};
 use composition::composite::{Composite, Layout};
-use composition::condition::{Conditions, HEALTHY};
 use composition::event::Event;
 use composition::object;
 use composition::protocol::Object;
@@ -18,6 +17,7 @@ use serde_json::Value;
 use super::{Binder, ClaimMemory};
 use crate::composition::MANAGER;
 use crate::composition::events::record_new;
+use crate::composition::standing;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;
@@ -94,7 +94,7 @@ impl Reconciler for Binder {
 
     async fn forget(&self, _key: &Key, memory: ClaimMemory) {
         if let Some(uid) = memory.counted {
-            self.engine.metrics.claim(self.kind.name(), &uid, None);
+            self.engine.metrics.claim(&uid, Vec::new());
         }
     }
 }
@@ -125,13 +125,12 @@ impl Binder {
         self.sync(claim, xr, memory).await
     }
 
-    /// Counts the claim by the reason of its condition Healthy.
+    /// Counts the claim by its conditions.
     fn count(&self, key: &Key, memory: &mut ClaimMemory) {
         let Some(claim) = self.claims.store.get(key) else { return };
         let Some(claim) = claim.as_object() else { return };
-        let (Some(uid), conditions) = (object::uid(claim), Conditions::of(claim)) else { return };
-        let reason = conditions.get(HEALTHY).map(|healthy| healthy.reason.as_str());
-        self.engine.metrics.claim(self.kind.name(), uid, reason);
+        let Some(uid) = object::uid(claim) else { return };
+        self.engine.metrics.claim(uid, standing::of(self.kind.name(), claim));
         memory.counted = Some(uid.to_owned());
     }
 

@@ -62,6 +62,8 @@ pub(super) struct XrMemory {
     pub(super) permissions: Permissions,
     /// The condition Responsive, as it was last written.
     pub(super) responsive: Option<bool>,
+    /// The uid under which it is counted.
+    pub(super) counted: Option<String>,
     /// What the functions returned last, if another writer kept it from being written.
     pub(super) unwritten: Option<Unwritten>,
 }

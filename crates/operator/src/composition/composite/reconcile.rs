@@ -30,6 +30,7 @@ use super::observe::fingerprint;
 use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
 use crate::composition::MANAGER;
+use crate::composition::standing;
 use crate::composition::watches::Scope;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;
@@ -78,6 +79,34 @@ impl Reconciler for Composer {
     }
 
     async fn reconcile(
+        self: &Arc<Self>,
+        key: &Key,
+        xr: Arc<Value>,
+        memory: &mut XrMemory,
+    ) -> Result<Action, ReconcileError<String>> {
+        let outcome = self.reconcile_xr(key, xr, memory).await;
+        if memory.counted.is_none() || !outcome.as_ref().is_ok_and(|action| action.is_skip()) {
+            self.count(key, memory);
+        }
+        outcome
+    }
+
+    fn on_failure(&self, key: &Key, memory: &mut XrMemory, retry_after: Duration) -> Action {
+        memory.due_within(Instant::now(), retry_after);
+        let now = self.engine.clock.now();
+        self.queue.signals(key, |signals| BreakerState::tick(signals, now)).requeue_within(Some(retry_after))
+    }
+
+    async fn forget(&self, key: &Key, memory: XrMemory) {
+        self.dependents.forget(&self.engine.watches, key);
+        if let Some(uid) = memory.counted {
+            self.engine.metrics.composite(&uid, Vec::new());
+        }
+    }
+}
+
+impl Composer {
+    async fn reconcile_xr(
         self: &Arc<Self>,
         key: &Key,
         xr: Arc<Value>,
@@ -132,18 +161,15 @@ impl Reconciler for Composer {
         }
     }
 
-    fn on_failure(&self, key: &Key, memory: &mut XrMemory, retry_after: Duration) -> Action {
-        memory.due_within(Instant::now(), retry_after);
-        let now = self.engine.clock.now();
-        self.queue.signals(key, |signals| BreakerState::tick(signals, now)).requeue_within(Some(retry_after))
+    /// Counts the XR by its conditions.
+    fn count(&self, key: &Key, memory: &mut XrMemory) {
+        let Some(xr) = self.xrs.store.get(key) else { return };
+        let Some(xr) = xr.as_object() else { return };
+        let Some(uid) = object::uid(xr) else { return };
+        self.engine.metrics.composite(uid, standing::of(self.kind.name(), xr));
+        memory.counted = Some(uid.to_owned());
     }
 
-    async fn forget(&self, key: &Key, _memory: XrMemory) {
-        self.dependents.forget(&self.engine.watches, key);
-    }
-}
-
-impl Composer {
     /// Everything between the selection of a revision and the status. `xr` and `progress` say how far it came.
     async fn compose(
         self: &Arc<Self>,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Members by uid, each in one group and with a value.
-pub(super) struct Population<G, M>(Mutex<HashMap<String, (G, M)>>);
+/// Members by uid, each in some groups and with a value for each.
+pub(super) struct Population<G, M>(Mutex<HashMap<String, Vec<(G, M)>>>);
 
 impl<G, M> Default for Population<G, M> {
     fn default() -> Self {
@@ -14,12 +14,13 @@ impl<G, M> Default for Population<G, M> {
 }
 
 impl<G: Clone + Eq + Hash, M: Copy> Population<G, M> {
-    /// Puts a member into a group, or removes it.
-    pub(super) fn set(&self, uid: &str, place: Option<(G, M)>) {
-        match place {
-            Some(place) => self.members().insert(uid.to_owned(), place),
-            None => self.members().remove(uid),
-        };
+    /// Puts a member into these groups and no others; without any, it is forgotten.
+    pub(super) fn set(&self, uid: &str, places: Vec<(G, M)>) {
+        if places.is_empty() {
+            self.members().remove(uid);
+        } else {
+            self.members().insert(uid.to_owned(), places);
+        }
     }
 
     pub(super) fn clear(&self) {
@@ -29,13 +30,13 @@ impl<G: Clone + Eq + Hash, M: Copy> Population<G, M> {
     /// The groups with the values of their members.
     pub(super) fn groups(&self) -> HashMap<G, Vec<M>> {
         let mut groups: HashMap<G, Vec<M>> = HashMap::new();
-        for (group, known) in self.members().values() {
+        for (group, known) in self.members().values().flatten() {
             groups.entry(group.clone()).or_default().push(*known);
         }
         groups
     }
 
-    fn members(&self) -> MutexGuard<'_, HashMap<String, (G, M)>> {
+    fn members(&self) -> MutexGuard<'_, HashMap<String, Vec<(G, M)>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

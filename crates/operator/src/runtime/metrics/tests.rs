@@ -35,15 +35,41 @@ fn operations_are_counted_by_kind_and_phase_and_the_age_of_the_oldest_is_shown()
     assert_eq!(samples(&metrics, "operation"), "");
 }
 
+fn standing(condition: &'static str, status: &'static str, reason: &str) -> Standing {
+    Standing { xrd: "xqueues.example.com".to_owned(), condition, status, reason: reason.to_owned() }
+}
+
 #[test]
-fn claims_are_counted_by_xrd_and_reason() {
+fn claims_and_xrs_are_counted_by_condition_and_reason() {
     let metrics = Metrics::new();
-    metrics.claim("xqueues.example.com", "u1", Some("InternalError"));
-    metrics.claim("xqueues.example.com", "u2", Some("Available"));
-    metrics.claim("xqueues.example.com", "u2", Some("InternalError"));
-    metrics.claim("xqueues.example.com", "u3", Some("Available"));
-    metrics.claim("xqueues.example.com", "u3", None);
-    insta::assert_snapshot!(samples(&metrics, "claims"), @r#"plimsoll_claims{xrd="xqueues.example.com",reason="InternalError"} 2"#);
+    let healthy = || standing("Healthy", "True", "Available");
+    let broken = || standing("Healthy", "False", "InternalError");
+    metrics.claim("u1", vec![broken(), standing("Ready", "True", "Available")]);
+    metrics.claim("u2", vec![healthy()]);
+    metrics.claim("u2", vec![broken()]);
+    metrics.claim("u3", vec![healthy()]);
+    metrics.claim("u3", Vec::new());
+    metrics.composite("u4", vec![standing("Healthy", "False", "FunctionNotFound")]);
+    insta::assert_snapshot!(samples(&metrics, "xqueues"), @r#"
+    plimsoll_claims{xrd="xqueues.example.com",condition="Healthy",status="False",reason="InternalError"} 2
+    plimsoll_claims{xrd="xqueues.example.com",condition="Ready",status="True",reason="Available"} 1
+    plimsoll_composites{xrd="xqueues.example.com",condition="Healthy",status="False",reason="FunctionNotFound"} 1
+    "#);
+}
+
+#[test]
+fn reconciles_are_timed_and_queues_counted_together() {
+    let metrics = Metrics::new();
+    metrics.reconciled("composite", "ok", Duration::from_millis(20));
+    let queue = Arc::new(3);
+    let weak = Arc::downgrade(&queue);
+    metrics.queue("composite", move || weak.upgrade().map(|depth| *depth));
+    metrics.queue("composite", || Some(2));
+    assert_eq!(samples(&metrics, "queue_depth"), r#"plimsoll_queue_depth{controller="composite"} 5"#);
+    drop(queue);
+    assert_eq!(samples(&metrics, "queue_depth"), r#"plimsoll_queue_depth{controller="composite"} 2"#);
+    let count = r#"plimsoll_reconcile_seconds_count{controller="composite",outcome="ok"} 1"#;
+    assert_eq!(samples(&metrics, "reconcile_seconds_count"), count);
 }
 
 #[test]
@@ -75,7 +101,8 @@ fn a_copy_that_does_not_lead_reports_no_objects() {
     let metrics = Metrics::new();
     metrics.leading(true);
     metrics.operation("Queue", "u1", Some(("create", at(900))));
-    metrics.claim("xqueues.example.com", "u2", Some("Available"));
+    metrics.claim("u2", vec![standing("Healthy", "True", "Available")]);
+    metrics.composite("u3", vec![standing("Healthy", "True", "Available")]);
     assert_eq!(samples(&metrics, "leader"), "plimsoll_leader 1");
     metrics.leading(false);
     assert_eq!(samples(&metrics, ""), "plimsoll_leader 0");
