@@ -142,6 +142,14 @@ impl ObjectClient {
         Ok(read?.map(object))
     }
 
+    /// Whether the API server has `object` in this version. What is stored may be of a history that a restore has undone, so this
+    /// is asked before something is created that only a reference from before justifies.
+    pub(crate) async fn is_current(&self, object: &Object) -> Result<bool, ApiError> {
+        let live = self.read(&ObjectRef::of(object)?).await?;
+        let identity = |object| (json_object::uid(object), json_object::resource_version(object));
+        Ok(live.as_ref().is_some_and(|live| identity(live) == identity(object)))
+    }
+
     /// All objects of a kind, through another version if this one is not served.
     pub(crate) async fn list(&self, gvk: &GroupVersionKind) -> Result<Vec<Object>, ApiError> {
         let everything = Selection::default();

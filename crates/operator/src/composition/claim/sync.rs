@@ -54,6 +54,11 @@ impl Binder {
             let answer = self.engine.client.replace(&claim, MANAGER).await;
             claim = answer.map_err(|error| failed("cannot update claim", &error))?;
             self.record_write(claim.clone());
+        } else if xr.is_none() {
+            let is_current = self.engine.client.is_current(&claim).await;
+            if !is_current.map_err(|error| failed("cannot read claim", &error))? {
+                return Err(ReconcileError::Conflict);
+            }
         }
         let is_new = xr.is_none();
         let xr = self.take_over(xr, &synced.composite).await?;

@@ -250,8 +250,17 @@ impl Composer {
         progress: &mut Progress,
     ) -> super::Result<()> {
         self.collect(xr, &observed.resources, &rendered.resources, actor).await?;
-        if let Some(answer) = self.store_references(xr, &rendered.resources).await? {
-            *xr = answer;
+        let is_observed = |name: &String| observed.resources.contains_key(name);
+        match self.store_references(xr, &rendered.resources).await? {
+            Some(answer) => *xr = answer,
+            None if rendered.resources.keys().all(is_observed) => {}
+            None => {
+                let is_current = self.engine.client.is_current(xr).await;
+                let what = "cannot read composite resource";
+                if !is_current.map_err(|error| failed(Stage::Compose, what, &error))? {
+                    return Err(ReconcileError::Conflict);
+                }
+            }
         }
         // Watched before they are applied, so that no change is missed.
         let watched = self.watched(rendered.resources.values().map(|composed| &composed.reference)).await;
