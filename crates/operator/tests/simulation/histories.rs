@@ -14,7 +14,7 @@ use crate::truth::falsehoods;
 const REST: u64 = 100_000;
 const PATIENCE: u64 = 3_600_000;
 /// What `cargo test` plays.
-const SAMPLE: u64 = 60;
+const SAMPLE: u64 = 100;
 /// After a restart everything is read once.
 const SETTLED: u64 = 120_000;
 

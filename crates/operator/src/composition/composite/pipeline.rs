@@ -187,11 +187,13 @@ impl Composer {
     }
 }
 
+/// A store, and the objects that were last given from it.
+type Opened = (Arc<Watched>, Vec<ContentHash>);
+
 /// Gives functions what they require, from stores that are opened for it.
 struct StoreResolver<'a> {
     composer: &'a Composer,
-    /// Each store, and the objects that were last given from it.
-    opened: Mutex<BTreeMap<Scope, (Arc<Watched>, Vec<ContentHash>)>>,
+    opened: Mutex<BTreeMap<Scope, Opened>>,
 }
 
 impl StoreResolver<'_> {
