@@ -2,40 +2,35 @@
 
 use std::env;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// Long enough for a busy machine; nothing waits that long unless it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
+/// Chromium speaks its protocol on these descriptors, which a shell connects to our pipes.
+const CONNECTED: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
+
 /// A browser with one page. It ends when it is dropped.
 pub struct Browser {
-    process: Child,
+    _process: Child,
     _profile: TempDir,
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    calls: ChildStdin,
+    answers: BufReader<ChildStdout>,
     session: Option<String>,
     last_id: u64,
     /// What the page has requested and reported, in order.
     events: Vec<Value>,
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        let _ended = self.process.kill().and_then(|()| self.process.wait());
-    }
 }
 
 fn program() -> Option<PathBuf> {
@@ -58,7 +53,9 @@ impl Browser {
             return None;
         };
         let profile = tempfile::tempdir().expect("a temporary folder");
-        let mut process = Command::new(program)
+        let mut process = Command::new("sh")
+            .args(["-c", CONNECTED])
+            .arg(program)
             .args([
                 "--headless=new",
                 "--no-sandbox",
@@ -66,25 +63,19 @@ impl Browser {
                 "--disable-dev-shm-usage",
                 "--hide-scrollbars",
             ])
-            .args(["--no-first-run", "--disable-background-networking", "--remote-debugging-port=0"])
+            .args(["--no-first-run", "--disable-background-networking", "--remote-debugging-pipe"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
             .spawn()
             .expect("Chromium starts");
-        let stderr = process.stderr.take().expect("a pipe");
-        let mut lines = BufReader::new(stderr).lines();
-        let url = lines
-            .by_ref()
-            .map_while(Result::ok)
-            .find_map(|line| line.strip_prefix("DevTools listening on ").map(str::to_owned))
-            .expect("Chromium says where it listens");
-        // A full pipe would stop it.
-        std::thread::spawn(move || lines.for_each(drop));
-        let (socket, _) = tokio_tungstenite::connect_async(url.trim()).await.expect("Chromium accepts us");
+        let (calls, answers) =
+            (process.stdin.take().expect("a pipe"), process.stdout.take().expect("a pipe"));
+        let (answers, events) = (BufReader::new(answers), Vec::new());
         let mut browser =
-            Self { process, _profile: profile, socket, session: None, last_id: 0, events: Vec::new() };
+            Self { _process: process, _profile: profile, calls, answers, session: None, last_id: 0, events };
         let page = browser.call("Target.createTarget", json!({ "url": "about:blank" })).await;
         let target = json!({ "targetId": page["targetId"], "flatten": true });
         let attached = browser.call("Target.attachToTarget", target).await;
@@ -196,12 +187,14 @@ impl Browser {
         if let Some(session) = &self.session {
             message["sessionId"] = session.as_str().into();
         }
-        self.socket.send(Message::text(message.to_string())).await.expect("Chromium listens");
+        // Messages end with a zero byte, in both directions.
+        self.calls.write_all(format!("{message}\0").as_bytes()).await.expect("Chromium listens");
         loop {
-            let answer = tokio::time::timeout(PATIENCE, self.socket.next()).await;
-            let answer = answer.expect("Chromium answers").expect("Chromium runs").expect("a message");
-            let Message::Text(text) = answer else { continue };
-            let mut answer: Value = serde_json::from_str(&text).expect("JSON");
+            let mut answer = Vec::new();
+            let read = tokio::time::timeout(PATIENCE, self.answers.read_until(0, &mut answer)).await;
+            read.expect("Chromium answers").expect("Chromium runs");
+            let mut answer: Value =
+                serde_json::from_slice(answer.strip_suffix(&[0]).unwrap_or(&answer)).expect("JSON");
             if answer["id"] == id {
                 assert!(answer.get("error").is_none(), "{method}: {answer}");
                 return answer["result"].take();

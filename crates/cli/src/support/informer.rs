@@ -140,8 +140,12 @@ struct State {
 
 impl State {
     async fn list(session: &Session, gvk: &GroupVersionKind, selection: &Selection) -> Result<Self, Error> {
-        let listing = session.list_trimmed(gvk, selection, &compact).await?;
-        let objects = listing.items.into_iter().map(|object| (uid(&object), Arc::new(object))).collect();
+        let listing = session.list(gvk, selection).await?;
+        let objects = listing.items.into_iter().map(|mut object| {
+            compact(&mut object);
+            (uid(&object), Arc::new(object))
+        });
+        let objects = objects.collect();
         Ok(Self { objects, resource_version: listing.resource_version, trouble: None })
     }
 }

@@ -1,5 +1,6 @@
 //! An object and its tree: what it owns, and what it refers to as its own.
 
+mod inventories;
 mod lister;
 
 pub(crate) use lister::{OwnerTree, kinds_to_list};
@@ -11,6 +12,7 @@ use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use readiness::Health;
 use serde_json::{Value, json};
 
+use self::inventories::Membership;
 use super::cloud_operation::CloudOperation;
 use super::object_json;
 
@@ -113,6 +115,14 @@ impl TreeBuilder<'_> {
                 None => children.push(reference.missing()),
             }
         }
+        if let Some(membership) = Membership::of(object) {
+            let members = self.all.iter().filter(|member| membership.has(member));
+            children.extend(members.filter_map(|member| self.node(member)));
+        }
+        // One that does not exist yet is no problem: it is written once there is something to connect to.
+        let secret = connection_secret(object);
+        let secret = secret.and_then(|secret| self.all.iter().find(|candidate| secret.is_to(candidate)));
+        children.extend(secret.and_then(|secret| self.node(secret)));
         children.sort_by(|left, right| left.target.cmp(&right.target));
         let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
         let operation = CloudOperation::of(object);
@@ -127,7 +137,7 @@ pub(crate) fn reference_of(object: &Value) -> Option<ObjectRef> {
     ObjectRef::of(object.as_object()?).ok()
 }
 
-/// A reference from a claim to its composite, or from a composite to its composed resources.
+/// A reference from a claim to its composite, from a composite to its composed resources, or from an inventory.
 struct Reference {
     target: ObjectRef,
     /// Whether the namespace of the target is set.
@@ -161,13 +171,30 @@ impl Reference {
 /// Whether an object refers to others as its own, which may be anywhere in the cluster.
 pub(crate) fn refers_elsewhere(object: &Value) -> bool {
     !composed(object).is_empty()
+        || !inventories::listed(object).is_empty()
+        || Membership::of(object).is_some()
+        || connection_secret(object).is_some()
 }
 
 /// The objects that an object refers to as its own.
 fn references(object: &Value) -> Vec<Reference> {
     let mut references = composed(object);
+    references.extend(inventories::listed(object));
     references.extend(volumes(object));
     references
+}
+
+/// The Secret with the connection details of a claim or a composite resource, which has no owner reference if it is in
+/// another namespace.
+fn connection_secret(object: &Value) -> Option<Reference> {
+    let reference = &object["spec"]["writeConnectionSecretToRef"];
+    let own = &object["metadata"]["namespace"];
+    let namespace = reference["namespace"].as_str().or(own.as_str()).and_then(Namespace::new)?;
+    let gvk = "v1/Secret".parse().expect("a fixed kind");
+    Some(Reference {
+        target: ObjectRef::new(gvk, Some(namespace), reference["name"].as_str()?),
+        is_exact: true,
+    })
 }
 
 /// The PersistentVolumeClaims of a pod; those that a StatefulSet creates for its pods have no owner.

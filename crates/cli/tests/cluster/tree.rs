@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::json;
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{plimsoll, run};
+use crate::program::{plimsoll, run, run_with};
 use crate::wait::unschedulable;
 
 /// A namespace with a Deployment whose only pod cannot be scheduled, as its condition says.
@@ -125,4 +125,33 @@ async fn a_watched_tree_is_shown_again_when_it_changes() {
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert!(stderr.starts_with("error[object-missing]: ConfigMap "), "{stderr}");
     assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[tokio::test]
+async fn what_other_tools_record_belongs_to_the_tree() {
+    let ns = Sandbox::shared().namespace("cli-tree").await;
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "member" } });
+    let applied = run_with(&ns, &["apply", "-f", "-", "--applyset", "shop"], &map.to_string());
+    assert!(applied.starts_with("exit 0"), "{applied}");
+    insta::assert_snapshot!(run(&ns, &["tree", "secret/shop", "-o", "name"]), @"
+    exit 0
+    --- stdout
+    secret/shop
+    configmap/member
+    ");
+    let release = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
+        "metadata": { "name": "sh.helm.release.v1.web.v1", "labels": { "name": "web", "owner": "helm", "status": "deployed" } },
+    });
+    let annotations =
+        json!({ "meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": ns.name() });
+    let part = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "part", "annotations": annotations } });
+    ns.apply_as("helm", &release).await;
+    ns.apply_as("helm", &part).await;
+    insta::assert_snapshot!(run(&ns, &["tree", "secret/sh.helm.release.v1.web.v1", "-o", "name"]), @"
+    exit 0
+    --- stdout
+    secret/sh.helm.release.v1.web.v1
+    configmap/part
+    ");
 }

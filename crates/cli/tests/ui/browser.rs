@@ -15,6 +15,7 @@ const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
 const FRONT: &str = include_str!("../../../../examples/demo/front.yaml");
 
 /// A browser, unless the machine has none.
+#[expect(clippy::print_stderr, reason = "a test that is skipped has to say so")]
 async fn browser() -> Option<Browser> {
     let browser = Browser::start().await;
     if browser.is_none() {

@@ -75,7 +75,7 @@ impl Server {
         let mut text =
             format!("{request} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
         for (name, value) in headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            text.extend([name, ": ", value, "\r\n"]);
         }
         stream.write_all(format!("{text}\r\n{body}").as_bytes()).unwrap();
         stream
