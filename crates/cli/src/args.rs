@@ -5,6 +5,7 @@ pub(crate) mod certs;
 pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod crds;
+pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -15,6 +16,7 @@ pub(crate) mod install;
 pub(crate) mod internal;
 mod leading_options;
 pub(crate) mod migrate;
+pub(crate) mod objects;
 pub(crate) mod oci_server;
 pub(crate) mod operations;
 pub(crate) mod operator;
@@ -61,7 +63,7 @@ pub(crate) struct Global {
     /// When to use colour; `auto` uses it on a terminal unless NO_COLOR is set
     #[arg(long, global = true, help_heading = GLOBAL, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: ColorChoice,
-    /// Print only data and errors
+    /// Print only errors, and data that was asked for
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
 }
@@ -86,6 +88,8 @@ pub(crate) enum Command {
     Apply(plan::Apply),
     /// Check whether the cluster matches the files; made for CI
     Drift(plan::Drift),
+    /// Create objects, including those whose names the API server generates; fails if one exists
+    Create(create::Create),
     /// Delete objects, wait until they are gone, and report what blocks the rest
     Delete(delete::Delete),
     /// List the sets of objects that are applied and pruned together, and the tool that manages each

@@ -12,6 +12,7 @@ diag::codes! {
     pub(crate) const OBJECT_MISSING = "object-missing";
     pub(crate) const OBJECT_GOING = "object-going";
     pub(crate) const OBJECT_AMBIGUOUS = "object-ambiguous";
+    pub(crate) const OBJECTS_UNCLEAR = "objects-unclear";
     pub(crate) const FIELD_UNKNOWN = "field-unknown";
     pub(crate) const MANAGER_UNKNOWN = "manager-unknown";
     pub(crate) const OWNERSHIP_UNREADABLE = "ownership-unreadable";

@@ -5,6 +5,7 @@ mod applysets;
 mod certs;
 mod completions;
 mod crds;
+mod create;
 mod delete;
 mod demo;
 mod doctor;
@@ -38,6 +39,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Plan(args) => plan::run(&args, printer),
         Command::Apply(args) => apply::run(&args, printer),
         Command::Drift(args) => drift::run(&args, printer),
+        Command::Create(args) => create::run(&args, printer),
         Command::Delete(args) => delete::run(&args, printer),
         Command::ApplySets(args) => applysets::run(&args, printer),
         Command::Wait(args) => wait::run(&args, printer),

@@ -21,6 +21,7 @@ pub(crate) mod printer;
 pub(crate) mod process;
 pub(crate) mod report;
 pub(crate) mod sandbox_progress;
+pub(crate) mod targets;
 
 use manifest::{Namespace, ObjectRef};
 use serde_json::Value;

@@ -6,6 +6,7 @@
 //! ```
 
 mod credentials;
+mod download;
 mod endpoint;
 mod environment;
 mod error;
@@ -17,6 +18,7 @@ mod proxy;
 mod streams;
 mod transport;
 
+pub use download::{DownloadError, download};
 pub use environment::Environment;
 pub use error::ConnectError;
 pub use exec::ExecError;

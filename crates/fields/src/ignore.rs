@@ -1,4 +1,4 @@
-//! `ignore_fields`: which fields a user leaves to others, and what a body is without them.
+//! `ignore_fields`: which fields a user leaves to others, and what a body is without them. Other options name fields alike.
 //!
 //! A pattern names a field and everything below it. Names are separated by dots, and a key that has dots itself may be
 //! written plainly, escaped or in quotes; list elements are chosen by position, key, value, predicate or wildcard, and a
@@ -8,6 +8,7 @@ use diag::Diagnostic;
 use serde_json::{Map, Value};
 
 use crate::items::{self, Name};
+use crate::jsonpath;
 use crate::{FieldPath, FieldSet, ListKind, PathElement, Schema, Shape, codes};
 use pattern::{Pattern, Step};
 
@@ -37,6 +38,24 @@ impl IgnoreFields {
             }
         }
         if refused.is_empty() { Ok(Self { patterns }) } else { Err(refused) }
+    }
+
+    /// One pattern by which a user names fields. It may be a JSONPath as kubectl takes it, in braces or with a dot before it.
+    pub fn naming(path: &str) -> Result<Self, jsonpath::ParseError> {
+        let inner = path.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(path);
+        let inner = inner.strip_prefix('.').unwrap_or(inner);
+        Pattern::parse(inner).map(|pattern| Self { patterns: vec![pattern] })
+    }
+
+    /// The patterns of both.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.patterns.extend(other.patterns);
+        self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
     }
 
     /// What the patterns mean for `body`.
@@ -98,6 +117,41 @@ impl Ignored<'_> {
             (value, shape) = (step.value, shape.step(element));
         }
         false
+    }
+
+    /// The fields of the body that the patterns name, without those below them.
+    pub fn named(&self) -> Vec<FieldPath> {
+        let mut found = Vec::new();
+        self.find(self.body, self.schema.root(), &self.start(), &FieldPath::root(), &mut found);
+        found
+    }
+
+    fn find(
+        &self,
+        value: &Value,
+        shape: Shape<'_>,
+        progress: &Progress,
+        path: &FieldPath,
+        found: &mut Vec<FieldPath>,
+    ) {
+        let mut visit = |step: &Step<'_>, child: &Value| {
+            let here = path.child(step.element.clone());
+            match self.advance(progress, step) {
+                Advance::Matched => found.push(here),
+                Advance::Open(next) if next.is_empty() => {}
+                Advance::Open(next) => self.find(child, shape.step(step.element), &next, &here, found),
+            }
+        };
+        match value {
+            Value::Object(fields) => fields.iter().for_each(|(name, child)| {
+                visit(&Step::field(&PathElement::field(name), Some(child)), child);
+            }),
+            Value::Array(list) => list.iter().enumerate().for_each(|(index, item)| {
+                let element = Name::of(item, index, shape.list_kind()).to_element();
+                visit(&Step::item(&element, Some((index, item)), list.len()), item);
+            }),
+            _ => {}
+        }
     }
 
     /// `set` without the fields that are ignored.

@@ -56,7 +56,7 @@ pub use equality::equal;
 pub use flat::{flat_managers, flat_text, flat_values};
 pub use ignore::{INTERNAL_ANNOTATIONS, IgnoreFields, Ignored};
 pub use lookup::value_at;
-pub use path::{ElementError, FieldPath, ListKey, PathElement, SetValue};
+pub use path::{ElementError, FieldPath, ListKey, Notation, PathElement, SetValue};
 pub use positions::Positions;
 pub use projection::{Leaf, leaf_column, leaf_values, project};
 pub use quantity::Quantity;

@@ -11,8 +11,10 @@ use serde_json::Value;
 
 use crate::order::Ordered;
 
+mod notation;
 mod wire;
 
+pub use notation::Notation;
 pub use wire::ElementError;
 
 /// The way to a field, from the object's root. Cloning is cheap; the order is that of structured-merge-diff.
@@ -54,6 +56,13 @@ impl FieldPath {
     /// Whether this is `prefix` or a path below it.
     pub fn starts_with(&self, prefix: &Self) -> bool {
         self.0.starts_with(&prefix.0)
+    }
+}
+
+/// The object itself.
+impl Default for FieldPath {
+    fn default() -> Self {
+        Self::root()
     }
 }
 

@@ -30,5 +30,5 @@ pub use handover::Handover;
 pub use managed::{Entry, ManagedFields, ManagedFieldsError, has_applied};
 pub use manager::{FieldManager, Operation};
 pub use observed::Observed;
-pub use report::{ConflictPolicy, Reporting, Verbosity};
+pub use report::{ConflictPolicy, ListItems, Reporting, Verbosity};
 pub use row::{Level, Row};

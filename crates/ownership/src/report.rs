@@ -38,11 +38,21 @@ pub enum ConflictPolicy {
     Ignore,
 }
 
+/// How list items are named. Terraform's state names them by position, so the provider's messages do, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListItems {
+    #[default]
+    ByPosition,
+    /// In the notation of [`fields::FieldPath::notation`].
+    ByKey,
+}
+
 /// What a report depends on, beside the analysis.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reporting<'a> {
     pub verbosity: Verbosity,
     pub policy: ConflictPolicy,
+    pub list_items: ListItems,
     /// Whether this is a patch as it was applied last: then every change of its fields is another manager's.
     pub is_unchanged_patch: bool,
     /// Whether nothing is applied although values differ: the plan was made without a refresh.
@@ -60,7 +70,10 @@ impl Analysis {
         let kinds: &[Warning] = if reporting.is_unchanged_patch { &OF_UNCHANGED_PATCH } else { &WARNINGS };
         let is_reported =
             |warning: &&Warning| reporting.policy != ConflictPolicy::Ignore || !warning.is_conflict();
-        let found = kinds.iter().filter(is_reported).map(|warning| (warning, self.fields_of(warning.rows)));
+        let found = kinds
+            .iter()
+            .filter(is_reported)
+            .map(|warning| (warning, self.fields_of(warning.rows, reporting.list_items)));
         let found: Vec<_> = found.filter(|(_, fields)| !fields.is_empty()).collect();
         match reporting.verbosity {
             // A failure needs its reason.
@@ -76,11 +89,15 @@ impl Analysis {
     }
 
     /// Sorted by name.
-    fn fields_of(&self, rows: &[Row]) -> Vec<NamedField<'_>> {
+    fn fields_of(&self, rows: &[Row], list_items: ListItems) -> Vec<NamedField<'_>> {
+        let name = |field: &FieldTransition| match list_items {
+            ListItems::ByPosition => self.print(field),
+            ListItems::ByKey => field.path.notation().to_string(),
+        };
         let reported =
             self.fields.iter().filter(|field| matches!(field.level(), Level::Warning | Level::NotKept));
         let found = reported.filter(|field| rows.contains(&field.row));
-        let mut fields: Vec<_> = found.map(|field| NamedField { name: self.print(field), field }).collect();
+        let mut fields: Vec<_> = found.map(|field| NamedField { name: name(field), field }).collect();
         fields.sort_by(|left, right| left.name.cmp(&right.name));
         fields
     }

@@ -8,6 +8,7 @@
 //! Preview: changes, takes, releases, warnings                   apply: Handover, body_to_send
 //! ```
 
+mod additions;
 mod admission;
 pub mod allocated;
 mod applied;
@@ -20,6 +21,7 @@ mod preview;
 mod question;
 mod takeover;
 
+pub use additions::additions;
 pub use admission::{Admission, Intervention};
 pub use applied::is_applied;
 pub use body::{body_for_dry_run, body_to_send, to_release};

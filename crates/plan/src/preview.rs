@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use diag::Diagnostic;
-use fields::{Change, FieldPath, FieldSet, PathElement, Positions};
+use fields::{Change, FieldPath, FieldSet, PathElement};
 use manifest::secret::{self, MaskKey};
 use manifest::server_metadata;
 use ownership::{
@@ -20,18 +20,18 @@ pub struct Preview {
     pub created: bool,
     pub changes: Vec<FieldChange>,
     /// Fields that the manager holds from now on, whose values stay as they are.
-    pub takes: Vec<String>,
+    pub takes: Vec<FieldPath>,
     /// Fields that it no longer holds, whose values stay as they are.
-    pub releases: Vec<String>,
+    pub releases: Vec<FieldPath>,
     /// The managers by whose names `kubectl apply` wrote the object, if the manager takes over what they hold.
     pub taken_over_from: Option<Vec<FieldManager>>,
     analysis: Analysis,
 }
 
 /// One field whose value changes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FieldChange {
-    pub field: String,
+    pub path: FieldPath,
     pub old: Option<Value>,
     pub new: Option<Value>,
     pub held_now: Vec<FieldManager>,
@@ -81,7 +81,7 @@ impl Preview {
     #[must_use]
     pub fn of_dry_run(mut self, object: &Value) -> Self {
         for change in &mut self.changes {
-            if change.held_after.is_empty() && is_allocated(object, &change.field) {
+            if change.held_after.is_empty() && is_allocated(object, &change.path) {
                 (change.is_allocated, change.new) = (true, None);
             }
         }
@@ -107,16 +107,12 @@ impl Preview {
 fn created(written: &Value, answer: &Observed, key: &MaskKey) -> Preview {
     let schema = answer.schema();
     let universe = fields::written(written, schema).leaves().difference(&fields::identity());
-    let positions = Positions::of(written, schema);
     let values = fields::leaf_values(&secret::masked(answer.object(), key), &universe, schema);
     let changes = values.into_iter().map(|(path, value)| FieldChange {
-        field: positions.print(&path),
-        old: None,
-        new: Some(value),
-        held_now: Vec::new(),
         held_after: holders(answer, &path),
-        is_allocated: false,
-        row: None,
+        path,
+        new: Some(value),
+        ..FieldChange::default()
     });
     Preview { created: true, changes: changes.collect(), ..Preview::default() }
 }
@@ -128,7 +124,6 @@ fn updated(
     answer: &Observed,
     key: &MaskKey,
 ) -> Preview {
-    let positions = Positions::of(desired.written, answer.schema());
     let appliers = client_side_appliers(live);
     let is_takeover = !appliers.is_empty() && client_side_appliers(answer).is_empty();
     // What is taken over is taken from no active manager.
@@ -145,20 +140,21 @@ fn updated(
     let copy = is_takeover.then(|| FieldPath::of_fields(ownership::LAST_APPLIED));
     let paths: BTreeSet<FieldPath> = changed.iter().map(|change| change.path.clone()).chain(copy).collect();
     let changes = changed.into_iter().map(|change| FieldChange {
-        field: positions.print(&change.path),
         held_now: holders(live, &change.path),
         held_after: holders(answer, &change.path),
         is_allocated: false,
         row: rows.get(&change.path).copied(),
+        path: change.path,
         old: change.old,
         new: change.new,
     });
     let changes = changes.collect();
     let held = |object: &Observed| object.held_by(desired.manager).leaves();
-    let (before, after) = (held(former), held(answer));
+    // A dry run still sends what an apply gives up.
+    let (before, after) = (held(former), desired.without_ignored(held(answer), answer.schema()));
     let only_held = |set: FieldSet| {
         let stays = |path: &FieldPath| !paths.iter().any(|changed| path.starts_with(changed));
-        set.paths().iter().filter(|path| stays(path)).map(|path| positions.print(path)).collect()
+        set.paths().into_iter().filter(stays).collect()
     };
     Preview {
         created: false,
@@ -192,7 +188,7 @@ fn apart(change: Change, after: &Value, answer: &Observed) -> Vec<Change> {
     values.into_iter().map(|(path, value)| Change { path, old: None, new: Some(value) }).collect()
 }
 
-fn holders(object: &Observed, path: &FieldPath) -> Vec<FieldManager> {
+pub(crate) fn holders(object: &Observed, path: &FieldPath) -> Vec<FieldManager> {
     object.managed().holders(path).into_iter().cloned().collect()
 }
 

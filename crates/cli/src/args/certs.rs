@@ -10,6 +10,8 @@ use clap::Args;
   client    for the operator: --function-certs-dir, or the Secret plimsoll-tls-client
   server    for the function: --tls-certs-dir, or TLS_SERVER_CERTS_DIR
 
+Exit status: 0 done, 1 error
+
 Examples:
   plimsoll certs --out certs --name function-network.crossplane-system
   plimsoll certs --out certs --name function-dev --san localhost --san 127.0.0.1")]

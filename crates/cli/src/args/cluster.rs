@@ -34,19 +34,6 @@ pub(crate) struct ClusterArgs {
     pub(crate) as_group: Vec<String>,
 }
 
-/// One object of a cluster.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ObjectArgs {
-    /// Object, as in `deploy/web`, `deployments.apps/web` or `Deployment/web`
-    #[arg(value_name = "TYPE/NAME")]
-    pub(crate) object: TypeName,
-    /// Search all namespaces for the name
-    #[arg(short = 'A', long, conflicts_with = "namespace")]
-    pub(crate) all_namespaces: bool,
-    #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
-}
-
 /// An object as users type it: its type in any of kubectl's forms, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TypeName {

@@ -4,7 +4,9 @@ use clap::Args;
 use clap_complete::Shell;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "Exit status: 0 done, 1 error
+
+Examples:
   plimsoll completions bash > ~/.local/share/bash-completion/completions/plimsoll
   plimsoll completions zsh > ~/.zfunc/_plimsoll
   plimsoll completions fish > ~/.config/fish/completions/plimsoll.fish")]

@@ -7,7 +7,9 @@ use super::cluster::ClusterArgs;
 use super::operator::halves;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "Exit status: 0 done, 1 error
+
+Examples:
   plimsoll crds > crds.yaml
   plimsoll crds --controllers oci -o json
   plimsoll crds --kinds 'queue/*' --apply

@@ -5,8 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::applyset::ParentName;
-use super::cluster::{ClusterArgs, TypeName};
-use super::files::FileArgs;
+use super::objects::ObjectArgs;
 use super::values::duration;
 
 #[derive(Args, Debug)]
@@ -16,17 +15,15 @@ use super::values::duration;
 Examples:
   plimsoll delete deploy/web svc/web
   plimsoll delete -f shop.yaml --timeout 30s
+  plimsoll delete jobs -l app=shop --ignore-not-found
   plimsoll delete pvc/orders --cascade foreground
   plimsoll delete --applyset shop
   plimsoll delete ns/shop --force --timeout 1m")]
 pub(crate) struct Delete {
-    /// Objects to delete, as in `deploy/web`
-    #[arg(value_name = "TYPE/NAME", conflicts_with_all = ["filenames", "kustomize", "applyset"], required_unless_present_any = ["filenames", "kustomize", "applyset"])]
-    pub(crate) objects: Vec<TypeName>,
     #[command(flatten)]
-    pub(crate) files: FileArgs,
+    pub(crate) objects: ObjectArgs,
     /// Delete the members of a set, then its parent
-    #[arg(long, value_name = "[RESOURCE[.GROUP]/]NAME", conflicts_with_all = ["filenames", "kustomize"])]
+    #[arg(long, value_name = "[RESOURCE[.GROUP]/]NAME", conflicts_with_all = ["words", "filenames", "kustomize", "selector", "all"])]
     pub(crate) applyset: Option<ParentName>,
     /// Also delete a set that another tool manages
     #[arg(long, requires = "applyset")]
@@ -47,8 +44,6 @@ pub(crate) struct Delete {
     /// Remove finalizers after the timeout; the cleanup they stand for does not happen
     #[arg(long)]
     pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

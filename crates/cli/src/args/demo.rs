@@ -3,7 +3,9 @@
 use clap::Args;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "Exit status: 0 everything was shown, 1 a statement was not true, or an error
+
+Examples:
   plimsoll demo                  run it, then remove everything
   plimsoll demo --keep           keep the sandbox `demo` running, to explore
   plimsoll demo --pause          continue when you press Enter

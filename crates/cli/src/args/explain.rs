@@ -3,7 +3,9 @@
 use clap::Args;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "Exit status: 0 done, 1 there is no such code
+
+Examples:
   plimsoll explain ownership-drift
   plimsoll explain                       list all codes
   plimsoll explain wait-timed-out -o json")]

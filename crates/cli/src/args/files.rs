@@ -7,7 +7,7 @@ use clap::Args;
 /// Where manifests are.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FileArgs {
-    /// File, folder of *.yaml, *.yml and *.json files, quoted pattern, or `-` for standard input; several with commas or repeated
+    /// File, folder of *.yaml, *.yml and *.json files, quoted pattern, URL, or `-` for standard input; several with commas or repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE", value_delimiter = ',')]
     pub(crate) filenames: Vec<PathBuf>,
     /// Kustomization folder to build; needs kustomize or kubectl

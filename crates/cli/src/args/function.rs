@@ -9,6 +9,8 @@ pub(crate) enum Function {
     /// Serve the demo's function: a queue for each application, and a Deployment once its image is in the catalogue
     #[command(after_help = "Prints its address as one line of JSON: {\"address\": …}.
 
+Exit status: 0 stopped, 1 error
+
 Examples:
   plimsoll function demo --listen 127.0.0.1:9443 --certs-dir certs/server
   plimsoll function demo --listen 127.0.0.1:0 --insecure")]

@@ -10,6 +10,8 @@ use clap::Args;
     after_help = "Prints one line of JSON with url, configFile and compartment. Point OCI_CONFIG_FILE_PATH of the
 operator at configFile: the emulator accepts signatures made with its key.
 
+Exit status: 0 stopped, 1 error
+
 Examples:
   plimsoll oci-server
   plimsoll oci-server --listen 127.0.0.1:8400 --key-dir keys --journal requests.jsonl

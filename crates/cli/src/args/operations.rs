@@ -5,7 +5,9 @@ use clap::Args;
 use super::cluster::ClusterArgs;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "Exit status: 0 done, 1 error, 130 interrupted
+
+Examples:
   plimsoll operations
   plimsoll operations -A --watch
   plimsoll operations -A -o json")]

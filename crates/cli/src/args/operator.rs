@@ -26,6 +26,8 @@ Credentials for Oracle Cloud come from the first of these that exists:
   3. ~/.oci/config
   4. the instance the operator runs on
 
+Exit status: 0 stopped, 1 error
+
 Examples:
   plimsoll operator --install-crds
   plimsoll operator --controllers oci --oci-endpoint http://127.0.0.1:8400 --poll-interval 2s

@@ -29,9 +29,25 @@ pub(crate) struct WriterArgs {
     /// Field manager to write as
     #[arg(long, value_name = "NAME", default_value = "plimsoll")]
     pub(crate) field_manager: String,
-    /// Take fields that other managers hold
+    /// Take all fields that other managers hold
     #[arg(long)]
     pub(crate) force_conflicts: bool,
+    /// Take this field from other managers, as in `spec.replicas` or `spec.containers[*].image`; can be repeated
+    #[arg(long, value_name = "PATH", conflicts_with = "force_conflicts")]
+    pub(crate) take: Vec<String>,
+    #[command(flatten)]
+    pub(crate) leave: LeaveArgs,
+}
+
+/// Which fields are left to other managers.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct LeaveArgs {
+    /// Leave this field to other managers, as in `spec.replicas` or `metadata.annotations[*]`; can be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) ignore: Vec<String>,
+    /// Leave every field to this manager that it holds; can be repeated
+    #[arg(long, value_name = "MANAGER")]
+    pub(crate) leave_to: Vec<String>,
 }
 
 #[derive(Args, Debug)]
@@ -40,6 +56,7 @@ pub(crate) struct WriterArgs {
 Examples:
   plimsoll plan -f shop.yaml
   plimsoll plan -f manifests/ -R --force-conflicts
+  plimsoll plan -f shop.yaml --take spec.replicas --leave-to cert-manager
   helm template web ./chart | plimsoll plan -f - -o json
   plimsoll plan -k overlays/production
   plimsoll plan -f manifests/ --applyset shop --prune")]
@@ -98,6 +115,7 @@ pub(crate) enum DryRun {
 Examples:
   plimsoll drift -f manifests/
   plimsoll drift -f manifests/ --junit drift.xml
+  plimsoll drift -f manifests/ --additions --ignore 'metadata.annotations[*]'
   plimsoll drift -k overlays/production -o json")]
 pub(crate) struct Drift {
     #[command(flatten)]
@@ -105,6 +123,11 @@ pub(crate) struct Drift {
     /// Field manager to compare as
     #[arg(long, value_name = "NAME", default_value = "plimsoll")]
     pub(crate) field_manager: String,
+    #[command(flatten)]
+    pub(crate) leave: LeaveArgs,
+    /// Also report fields of other managers that are not in the files
+    #[arg(long)]
+    pub(crate) additions: bool,
     /// Also write a JUnit report with one test case per object
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "Exit status: 0 done, 1 error
+
+Examples:
   plimsoll reference cli > book/src/reference/cli.md
   plimsoll reference man --out man/man1")]
 pub(crate) struct Reference {

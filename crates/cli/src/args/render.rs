@@ -16,6 +16,8 @@ use super::values::{duration, pair};
   plimsoll.dev/endpoint: HOST:PORT                              the address the operator uses
 function-auto-ready and function-status-transformer are built in.
 
+Exit status: 0 done, 1 error
+
 Examples:
   plimsoll render xr.yaml composition.yaml functions.yaml
   plimsoll render xr.yaml composition.yaml functions.yaml -r -o observed/ --xrd xrd.yaml

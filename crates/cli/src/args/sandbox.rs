@@ -17,46 +17,64 @@ pub(crate) enum Command {
     ///
     /// The kubeconfig has two contexts for the same administrator: plimsoll-NAME (client certificate, the default)
     /// and plimsoll-NAME-token (bearer token).
-    #[command(after_help = "Examples:
+    #[command(after_help = "Exit status: 0 it was ready, 1 error
+
+Examples:
   plimsoll sandbox up                       run until Ctrl-C
   plimsoll sandbox up --detach              return when it is ready
   plimsoll sandbox up --name two --detach   a second sandbox")]
     Up(Up),
     /// Stop a sandbox and remove all its files
-    #[command(after_help = "Examples:
+    #[command(after_help = "Exit status: 0 done, 1 error
+
+Examples:
   plimsoll sandbox down
   plimsoll sandbox down --name two")]
     Down(Which),
     /// Show the state of a sandbox; the exit status is 0 only if it is ready
-    #[command(after_help = "Examples:
+    #[command(after_help = "Exit status: 0 it is ready, 1 it is not, or an error
+
+Examples:
   plimsoll sandbox status
   plimsoll sandbox status --name two -o json")]
     Status(Which),
     /// List all sandboxes
-    #[command(after_help = "Examples:
+    #[command(after_help = "Exit status: 0 done, 1 error
+
+Examples:
   plimsoll sandbox list
   plimsoll sandbox list -o name")]
     List,
     /// Print the shell command that makes kubectl and other programs use a sandbox
-    #[command(after_help = "Examples:
+    #[command(after_help = "Exit status: 0 done, 1 error
+
+Examples:
   eval \"$(plimsoll sandbox env)\"    kubectl, terraform and others now use the sandbox")]
     Env(Which),
     /// Print the kubeconfig of a sandbox
-    #[command(after_help = "Examples:
+    #[command(after_help = "Exit status: 0 done, 1 error
+
+Examples:
   plimsoll sandbox kubeconfig > sandbox.yaml")]
     Kubeconfig(Which),
     /// Run a command with KUBECONFIG set and kubectl on PATH
-    #[command(after_help = "Examples:
+    #[command(after_help = "Exit status: that of the command, 1 error
+
+Examples:
   plimsoll sandbox exec -- kubectl get nodes
   plimsoll sandbox exec -- terraform apply")]
     Exec(Exec),
     /// Print the logs of a sandbox
-    #[command(after_help = "Examples:
+    #[command(after_help = "Exit status: 0 done, 1 error
+
+Examples:
   plimsoll sandbox logs                      the logs of all programs
   plimsoll sandbox logs kube-apiserver -f    one log, and new lines as they are written")]
     Logs(Logs),
     /// Remove the built programs from the cache; the next start builds them again
-    #[command(after_help = "Examples:
+    #[command(after_help = "Exit status: 0 done, 1 error
+
+Examples:
   plimsoll sandbox purge")]
     Purge,
     /// Supervise the processes of a sandbox

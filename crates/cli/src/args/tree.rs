@@ -2,28 +2,33 @@
 
 use clap::Args;
 
-use super::cluster::ObjectArgs;
+use super::objects::ObjectArgs;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "Exit status: 0 done, 1 error, 130 interrupted
+
+Examples:
   plimsoll tree deploy/web
+  plimsoll tree deploy -l app=shop
   plimsoll tree deploy/web --watch
   plimsoll tree job/migrate -o json")]
 pub(crate) struct Tree {
     #[command(flatten)]
-    pub(crate) target: ObjectArgs,
-    /// Print again whenever it changes, until Ctrl-C
+    pub(crate) objects: ObjectArgs,
+    /// Print again whenever it changes, until Ctrl-C; only for one object
     #[arg(short, long)]
     pub(crate) watch: bool,
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Exit status: 0 the object is ready, 1 it is not, or an error
+#[command(after_help = "Exit status: 0 the objects are ready, 1 one is not, or an error
 
 Examples:
   plimsoll why deploy/web
+  plimsoll why -f shop.yaml
+  plimsoll why pods --all -A
   plimsoll why pvc/orders -o json")]
 pub(crate) struct Why {
     #[command(flatten)]
-    pub(crate) target: ObjectArgs,
+    pub(crate) objects: ObjectArgs,
 }

@@ -7,15 +7,20 @@ use clap::Args;
 use manifest::GoDuration;
 use readiness::WrittenWait;
 
-use super::cluster::ObjectArgs;
+use super::objects::ObjectArgs;
 use super::values::go_duration;
 
 #[derive(Args, Debug)]
 #[command(
     after_help = "kubectl's forms also work: condition=TYPE=STATUS, jsonpath={PATH}[=TEXT], create and delete.
 
+Exit status: 0 all objects got there, 1 one did not, or an error, 130 interrupted
+
 Examples:
   plimsoll wait deploy/web --for rollout
+  plimsoll wait deploy web api --for rollout --timeout 5m
+  plimsoll wait pods -l app=web --for condition=Ready
+  plimsoll wait job/migrate --for condition=Complete --for condition=Failed --any
   plimsoll wait svc/web --for field=status.loadBalancer.ingress[0].ip
   plimsoll wait pvc/orders --for value=status.phase=Bound --timeout 1m
   plimsoll wait job/migrate --for condition=Complete -o json
@@ -23,14 +28,17 @@ Examples:
 )]
 pub(crate) struct Wait {
     #[command(flatten)]
-    pub(crate) target: ObjectArgs,
-    /// What to wait for: rollout, condition=TYPE[=STATUS], field=PATH, value=PATH=TEXT, create or delete
-    #[arg(long = "for", value_name = "WHAT")]
-    pub(crate) goal: WaitFor,
+    pub(crate) objects: ObjectArgs,
+    /// What to wait for: rollout, condition=TYPE[=STATUS], field=PATH, value=PATH=TEXT, create or delete; can be repeated
+    #[arg(long = "for", value_name = "WHAT", required = true)]
+    pub(crate) goals: Vec<WaitFor>,
+    /// One of several --for is enough
+    #[arg(long)]
+    pub(crate) any: bool,
     /// Print values of Secrets instead of masking them
     #[arg(long)]
     pub(crate) show_secrets: bool,
-    /// Time limit, including the time until the object exists
+    /// Time limit, including the time until the objects exist
     #[arg(long, value_name = "DURATION", value_parser = go_duration, default_value = "10m")]
     pub(crate) timeout: GoDuration,
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use cluster::{Delete, Readiness, Session, Write};
+use cluster::{Delete, Readiness, Session};
 use diag::Diagnostic;
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
@@ -17,6 +17,7 @@ use crate::args::Format;
 use crate::args::plan::{Apply, DryRun};
 use crate::codes;
 use crate::support::applyset::Prune;
+use crate::support::batch::writer::Writer;
 use crate::support::batch::{Batch, located, refusal, resolve};
 use crate::support::concurrency::{all, until};
 use crate::support::connect::Cluster;
@@ -28,11 +29,12 @@ use crate::support::process::{INTERRUPTED, interrupt, until_interrupted};
 use crate::support::report::{Action, ObjectReport, Report, WaitResult, text};
 
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
-    until_interrupted(async { apply_all(files::load_bodies(&args.bodies)?, args, printer).await })
+    until_interrupted(async { apply_all(files::load_bodies(&args.bodies).await?, args, printer).await })
 }
 
 /// Applies objects, whose files are not read again.
 pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printer) -> Outcome {
+    let writer = Writer::new(&args.writer)?;
     let cluster = Cluster::connect(&args.cluster)?;
     let mut batch = Batch::resolve(loaded, &args.set, &cluster, "Apply").await?;
     if !batch.problems.is_empty() {
@@ -41,7 +43,7 @@ pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printe
     let session = &cluster.session;
     if args.dry_run == DryRun::Server {
         let bar = printer.progress(batch.objects.len(), "planning");
-        let report = batch.preview(session, &args.writer, bar).await;
+        let report = batch.preview(session, &writer, bar).await;
         text::report(printer, &report, text::Tense::Plan, args.bodies.full)?;
         return Ok(if report.has_errors() { Exit::Failure } else { Exit::Success });
     }
@@ -51,7 +53,7 @@ pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printe
         announced.map_err(|error| refusal(&error, "Apply"))?;
     }
     let problems = std::mem::take(&mut batch.problems);
-    let objects = apply(&batch, session, args, printer).await;
+    let objects = apply(&batch, session, &writer, printer).await;
     let mut report = Report { objects, problems, set };
     if report.objects.len() == batch.objects.len() && !report.has_errors() {
         let problems = prune(&report, &batch, session).await;
@@ -98,29 +100,26 @@ fn interrupted(left: usize) -> Diagnostic {
 
 /// Applies what may change; an object that would stay as it is costs no request. Fewer reports than objects mean an
 /// interrupt.
-async fn apply(batch: &Batch, session: &Session, args: &Apply, printer: &Printer) -> Vec<ObjectReport> {
+async fn apply(batch: &Batch, session: &Session, writer: &Writer, printer: &Printer) -> Vec<ObjectReport> {
     let in_flight = InFlight::new(printer.progress(batch.objects.len(), "applying"));
-    let write = Write::by(&args.writer.field_manager);
-    let write = if args.writer.force_conflicts { write.force() } else { write };
-    let dry_runs = batch.dry_runs(session, &args.writer).await;
+    let dry_runs = batch.dry_runs(session, writer).await;
     let applied = batch.objects.iter().map(|object| {
         in_flight.track(&object.target, async {
-            let (target, body) = (&object.target, &object.body);
+            let target = &object.target;
             if let Some(report) = batch.settled(object, &dry_runs).await {
                 return report;
             }
-            if let Err(error) = batch.take_over(session, target, write.manager).await {
-                return ObjectReport::refused(target, refusal(&error, "Apply"));
-            }
-            let mut reply = session.apply(target, body, write).await;
+            let mut reply = batch.apply(session, object, writer).await;
             if let Err(error) = &reply
-                && let Some(dependency) = error.dependency().filter(|it| batch.may_bring(it, object))
+                && let Some(dependency) =
+                    error.dependency().filter(|it| resolve::may_bring(&batch.objects, it, object))
             {
                 in_flight.note(target, format_args!("{target}, waiting for {dependency}"));
-                reply = session.apply_when_possible(target, body, write).await;
+                let attempt = || batch.apply(session, object, writer);
+                reply = session.when_possible(target, attempt).await;
             }
             match reply {
-                Ok(reply) => batch.compare(object, reply, &args.writer),
+                Ok(reply) => batch.compare(object, reply, writer),
                 Err(error)
                     if error.is_unauthorized()
                         && dry_runs.local_answer(target).await == LocalAnswer::Unchanged =>

@@ -5,38 +5,40 @@ use std::time::Duration;
 
 use cluster::{Class, Deletion, Error, Propagation, Session};
 use diag::Diagnostic;
-use futures::future::try_join_all;
 use manifest::ObjectRef;
 use serde_json::{Value, json};
 
 use crate::args::applyset::ParentName;
 use crate::args::delete::{Cascade, Delete};
+use crate::args::objects::ObjectArgs;
+use crate::codes;
 use crate::support::applyset::ApplySet;
 use crate::support::batch::resolve;
 use crate::support::concurrency::all;
 use crate::support::connect::{Cluster, missing};
 use crate::support::exit::{Exit, Failure, Outcome};
-use crate::support::files::{self, Loaded};
 use crate::support::in_flight::InFlight;
 use crate::support::object_json;
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name};
 use crate::support::process::until_interrupted;
+use crate::support::targets::{Choice, Targets};
 
 pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let named = !args.objects.is_empty() && !args.ignore_not_found;
-        let from_files = args.objects.is_empty() && args.applyset.is_none();
-        let loaded = if from_files { files::load(&args.files)? } else { Loaded::default() };
-        let cluster = Cluster::connect(&args.cluster)?;
         let mut set = None;
-        let targets = if let Some(name) = &args.applyset {
+        let (cluster, targets, choice) = if let Some(name) = &args.applyset {
+            let cluster = Cluster::connect(&args.objects.cluster)?;
             let found = set.insert(find_set(&cluster, name, args.adopt_applyset).await?);
-            found.members().cloned().collect()
-        } else if !args.objects.is_empty() {
-            try_join_all(args.objects.iter().map(|object| cluster.target(object))).await?
+            let members = found.members().cloned().collect();
+            (cluster, members, Choice::Selected)
         } else {
-            written(&cluster, loaded, printer).await?
+            refuse_names_everywhere(&args.objects)?;
+            let Targets { cluster, objects, choice } =
+                Targets::find(&args.objects, "Delete", printer).await?;
+            (cluster, objects, choice)
         };
+        // An object from the command line should exist; one from a file may be gone already.
+        let named = matches!(choice, Choice::One | Choice::Named) && !args.ignore_not_found;
         // Namespaces and CRDs last: deleting them deletes their objects, and hides what blocks those.
         let (last, first): (Vec<_>, Vec<_>) = targets.into_iter().partition(resolve::is_needed_by_others);
         let mut results = Vec::new();
@@ -66,6 +68,16 @@ async fn find_set(cluster: &Cluster, name: &ParentName, adopt: bool) -> Result<A
     }
 }
 
+/// Refuses to search for a name in all namespaces: the one that has it may not be the one that was meant.
+fn refuse_names_everywhere(args: &ObjectArgs) -> Result<(), Failure> {
+    if !args.all_namespaces || args.all || args.selector.is_some() {
+        return Ok(());
+    }
+    Err(Diagnostic::error(codes::OBJECTS_UNCLEAR, "an object is not deleted by its name in all namespaces")
+        .hint("Choose its namespace with --namespace.")
+        .into())
+}
+
 /// The error for an object that does not exist; deletions are limited to one namespace.
 fn missing_here(target: &ObjectRef) -> Diagnostic {
     let finding = missing(target);
@@ -85,7 +97,7 @@ pub(super) enum DeleteResult {
 }
 
 impl DeleteResult {
-    /// An object from the command line should exist; one from a file may be gone already.
+    /// Whether `named` objects, which should exist, make the command fail.
     fn is_failure(&self, named: bool) -> bool {
         match self {
             Self::Absent => named,
@@ -116,21 +128,6 @@ impl DeleteResult {
             Self::Absent => None,
         }
     }
-}
-
-async fn written(
-    cluster: &Cluster,
-    loaded: Loaded,
-    printer: &mut Printer,
-) -> Result<Vec<ObjectRef>, Failure> {
-    let (objects, problems) = resolve::resolve_all(cluster, loaded, "Delete").await?;
-    let mut problems = problems.into_iter();
-    let Some(first) = problems.next() else {
-        // If its kind does not exist, neither does the object.
-        return Ok(objects.into_iter().map(|object| object.target).collect());
-    };
-    problems.for_each(|problem| printer.diagnostic(&problem));
-    Err(first.into())
 }
 
 /// Deletes all of them at the same time, each as `how` says.
@@ -194,11 +191,14 @@ pub(super) fn finish(printer: &mut Printer, results: &[(ObjectRef, DeleteResult)
 }
 
 fn show(printer: &mut Printer, results: &[(ObjectRef, DeleteResult)], named: bool) -> io::Result<()> {
+    if results.is_empty() {
+        printer.message("there is nothing to delete");
+    }
     let data: Vec<Value> = results.iter().map(|(target, result)| to_json(target, result)).collect();
     let deleted = results.iter().filter(|(_, result)| {
         matches!(result, DeleteResult::Ended(Deletion::Gone { .. } | Deletion::Requested))
     });
-    printer.output(&data, deleted.map(|(target, _)| object_name(target)), |printer| {
+    printer.outcome(&data, deleted.map(|(target, _)| object_name(target)), |printer| {
         results.iter().try_for_each(|(target, result)| printer.data(line(target, result)))
     })?;
     for finding in results.iter().filter_map(|(target, result)| result.finding(target, named)) {

@@ -5,9 +5,10 @@ use std::fs;
 use diag::Diagnostic;
 
 use crate::args::applyset::SetArgs;
-use crate::args::plan::{Drift, WriterArgs};
+use crate::args::plan::Drift;
 use crate::codes;
 use crate::support::batch::Batch;
+use crate::support::batch::writer::Writer;
 use crate::support::exit::Outcome;
 use crate::support::printer::Printer;
 use crate::support::process::until_interrupted;
@@ -15,13 +16,17 @@ use crate::support::report::{junit, text};
 
 pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let (batch, cluster) = Batch::load(&args.bodies, &SetArgs::default(), &args.cluster, "Drift").await?;
         // Nothing is written: with force, a dry run shows the values even if other managers hold fields.
-        let writer = WriterArgs { field_manager: args.field_manager.clone(), force_conflicts: true };
+        let writer = Writer::by(&args.field_manager, &args.leave)?.forced();
+        let (batch, cluster) = Batch::load(&args.bodies, &SetArgs::default(), &args.cluster, "Drift").await?;
+        let additions = if args.additions { batch.additions(&writer) } else { Vec::new() };
         let bar = printer.progress(batch.objects.len(), "planning");
         let mut report = batch.preview(&cluster.session, &writer, bar).await;
         for object in &mut report.objects {
             object.values_only();
+        }
+        for (object, additions) in report.objects.iter_mut().zip(additions) {
+            object.additions = additions;
         }
         if let Some(path) = &args.junit {
             fs::write(path, junit(&report)).map_err(|error| {

@@ -18,7 +18,7 @@ use crate::args::applyset::SetArgs;
 use crate::args::cluster::ClusterArgs;
 use crate::args::files::FileArgs;
 use crate::args::install::{Install, NAMESPACE};
-use crate::args::plan::{Apply, BodyArgs, DryRun, WriterArgs};
+use crate::args::plan::{Apply, BodyArgs, DryRun, LeaveArgs, WriterArgs};
 use crate::args::{Cli, Format};
 use crate::codes;
 use crate::support::catalogue::catalogue;
@@ -110,7 +110,12 @@ fn waits_for(args: &Install, objects: &[Value]) -> String {
 fn apply_args(args: &Install) -> Apply {
     Apply {
         bodies: BodyArgs { files: FileArgs::default(), strip: false, full: false },
-        writer: WriterArgs { field_manager: "plimsoll".to_owned(), force_conflicts: args.force_conflicts },
+        writer: WriterArgs {
+            field_manager: "plimsoll".to_owned(),
+            force_conflicts: args.force_conflicts,
+            take: Vec::new(),
+            leave: LeaveArgs::default(),
+        },
         set: SetArgs::default(),
         dry_run: if args.dry_run { DryRun::Server } else { DryRun::None },
         wait: args.wait,

@@ -2,75 +2,135 @@
 
 mod view;
 
+use std::io;
+
 use diag::Diagnostic;
-use fields::FieldPath;
-use fields::jsonpath::{JsonPath, Place};
+use fields::jsonpath::JsonPath;
+use fields::{FieldPath, IgnoreFields};
 use ownership::{Entry, FieldManager};
 use serde_json::{Value, json};
 
 use crate::args::owners::Owners;
 use crate::codes;
-use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::managed_object::{ManagedObject, managers};
-use crate::support::printer::Printer;
+use crate::support::object_json;
+use crate::support::printer::{DIM, Printer};
 use crate::support::process::until_interrupted;
+use crate::support::targets::{Choice, Targets};
 
 pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let (cluster, target) = Cluster::with_target(&args.target).await?;
-        let live = cluster.read(&target, "Owners").await?;
-        let object = ManagedObject::of(&target, live)?;
-        match (&args.who, &args.manager) {
-            (Some(path), _) => who(&object, path, printer),
-            (None, Some(name)) => show(&object.part_of(&FieldManager::new(name.as_str()), &target)?, printer),
-            (None, None) => show(&object, printer),
+        let targets = Targets::find_some(&args.objects, "Owners", printer).await?;
+        let mut answers = Vec::new();
+        for target in targets.objects {
+            let live = targets.cluster.read(&target, "Owners").await?;
+            let object = ManagedObject::of(&target, live)?;
+            let answer = match (&args.who, &args.manager) {
+                (Some(path), _) => Answer::Who(who(&object, path)?),
+                (None, Some(name)) => {
+                    Answer::Object(object.part_of(&FieldManager::new(name.as_str()), &target)?)
+                }
+                (None, None) => Answer::Object(object),
+            };
+            answers.push((target, answer));
         }
+        let names: Vec<FieldManager> = answers.iter().flat_map(|(_, answer)| answer.managers()).collect();
+        let is_one = targets.choice == Choice::One;
+        let mut data = Vec::new();
+        for (target, answer) in &answers {
+            data.push(match answer.to_json()? {
+                only if is_one => only,
+                Value::Array(holders) => object_json(target, json!({ "holders": holders })),
+                fields => object_json(target, fields),
+            });
+        }
+        let data = targets.choice.document(data);
+        let mut shown = Ok(());
+        printer.output(&data, names, |printer| {
+            for (target, answer) in &answers {
+                if !is_one {
+                    printer.data(format_args!("{DIM}# {target}{DIM:#}"))?;
+                }
+                shown = answer.show(printer);
+            }
+            Ok(())
+        })?;
+        shown?;
+        Ok(Exit::Success)
     })
 }
 
-fn show(object: &ManagedObject, printer: &mut Printer) -> Outcome {
-    let (lines, entries) = (object.lines()?, object.entries());
-    printer.output(&object.to_json(&lines), managers(entries), |printer| {
-        view::object(printer, &lines, entries)
-    })?;
-    Ok(Exit::Success)
+/// What is shown of one object.
+enum Answer {
+    Object(ManagedObject),
+    /// The holders of the fields that were asked for.
+    Who(Vec<(FieldPath, Vec<Entry>)>),
 }
 
-fn who(object: &ManagedObject, path: &str, printer: &mut Printer) -> Outcome {
+impl Answer {
+    fn managers(&self) -> Vec<FieldManager> {
+        match self {
+            Self::Object(object) => managers(object.entries()),
+            Self::Who(found) => {
+                found.iter().flat_map(|(_, entries)| entries).map(|entry| entry.manager.clone()).collect()
+            }
+        }
+    }
+
+    fn to_json(&self) -> Result<Value, Failure> {
+        let row = |path: &FieldPath, entry: &Entry| {
+            json!({
+                "field": path.notation().to_string(), "manager": entry.manager, "operation": entry.operation,
+                "subresource": entry.subresource, "time": entry.time,
+            })
+        };
+        match self {
+            Self::Object(object) => Ok(object.to_json(&object.lines()?)),
+            Self::Who(found) => {
+                let rows =
+                    found.iter().flat_map(|(path, entries)| entries.iter().map(move |entry| row(path, entry)));
+                Ok(rows.collect())
+            }
+        }
+    }
+
+    fn show(&self, printer: &mut Printer) -> Result<(), Failure> {
+        let shown: io::Result<()> = match self {
+            Self::Object(object) => view::object(printer, &object.lines()?, object.entries()),
+            Self::Who(found) => view::who(printer, found),
+        };
+        Ok(shown?)
+    }
+}
+
+/// The holders of the fields that `path` names.
+fn who(object: &ManagedObject, path: &str) -> Result<Vec<(FieldPath, Vec<Entry>)>, Failure> {
     let entries = |path: FieldPath| {
         let holders = object.live.managed().holders(&path);
         let entries = object.live.managed().entries().iter();
         let entries = entries
             .filter(|entry| holders.contains(&entry.manager))
             .filter(|entry| entry.fields.touches(&path) || entry.fields.covers(&path));
-        (path.clone(), entries.collect())
+        (path.clone(), entries.cloned().collect())
     };
-    let places = places(path, &object.object)?;
-    let found: Vec<(FieldPath, Vec<&Entry>)> =
-        places.iter().map(|place| entries(object.path_of(place))).collect();
-    let flat = || found.iter().flat_map(|(path, entries)| entries.iter().map(move |entry| (path, entry)));
-    let row = |(path, entry): (&FieldPath, &&Entry)| {
-        json!({
-            "field": path.to_string(), "manager": entry.manager, "operation": entry.operation,
-            "subresource": entry.subresource, "time": entry.time,
-        })
-    };
-    let data: Vec<Value> = flat().map(row).collect();
-    printer.output(&data, flat().map(|(_, entry)| &entry.manager), |printer| view::who(printer, &found))?;
-    Ok(Exit::Success)
+    Ok(named(object, path)?.into_iter().map(entries).collect())
 }
 
-/// The places that `path` selects in the object; at least one.
-fn places(path: &str, object: &Value) -> Result<Vec<Place>, Failure> {
+/// The fields that `path` names; at least one.
+fn named(object: &ManagedObject, path: &str) -> Result<Vec<FieldPath>, Failure> {
     let unknown = |why: String| {
         Diagnostic::error(codes::FIELD_UNKNOWN, format!("{path} is not a field of the object"))
             .detail(why)
-            .hint("Write a path such as spec.replicas or spec.template.spec.containers[0].image.")
+            .hint("Write a path such as spec.replicas or spec.template.spec.containers[name=\"web\"].image.")
     };
-    let parsed =
-        JsonPath::parse_relaxed(path).map_err(|error| unknown(format!("The path is invalid: {error}.")))?;
-    let places =
-        parsed.find_places(object).map_err(|error| unknown(format!("It selects nothing: {error}.")))?;
-    if places.is_empty() { Err(unknown("It selects nothing.".to_owned()).into()) } else { Ok(places) }
+    let pattern =
+        IgnoreFields::naming(path).map_err(|error| unknown(format!("The path is invalid: {error}.")))?;
+    let named = pattern.on(&object.object, object.live.schema()).named();
+    if !named.is_empty() {
+        return Ok(named);
+    }
+    let why = JsonPath::parse_relaxed(path).ok().and_then(|path| path.find(&object.object).err());
+    let why = why.map_or_else(String::new, |error| format!(": {error}"));
+    Err(unknown(format!("It selects nothing{why}.")).into())
 }

@@ -1,51 +1,67 @@
 //! `plimsoll tree`: an object with everything that belongs to it, and the health of each.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use anstyle::Style;
+use diag::Diagnostic;
 use jiff::Timestamp;
 use readiness::Health;
 use serde_json::Value;
 
 use crate::args::tree::Tree;
+use crate::codes;
 use crate::support::age::age;
-use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Outcome};
 use crate::support::owner_tree::{Node, OwnerTree};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 use crate::support::process::until_interrupted;
+use crate::support::targets::Targets;
 
 pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let (cluster, target) = Cluster::with_target(&args.target).await?;
-        let mut tree = OwnerTree::list(&cluster, &target, "Tree").await?;
-        if !tree.unreadable().is_empty() {
-            let unreadable = tree.unreadable().join(", ");
+        let targets = Targets::find_some(&args.objects, "Tree", printer).await?;
+        if args.watch && targets.objects.len() > 1 {
+            let title = format!("--watch follows one object, and {} are selected", targets.objects.len());
+            return Err(Diagnostic::error(codes::OBJECTS_UNCLEAR, title).hint("Name one object.").into());
+        }
+        let (mut roots, mut unreadable, mut last) = (Vec::new(), BTreeSet::new(), None);
+        for target in &targets.objects {
+            let tree = OwnerTree::list(&targets.cluster, target, "Tree").await?;
+            roots.push(tree.root()?);
+            unreadable.extend(tree.unreadable().iter().cloned());
+            last = Some(tree);
+        }
+        if !unreadable.is_empty() {
+            let unreadable = unreadable.into_iter().collect::<Vec<_>>().join(", ");
             printer.message(format_args!("{DIM}cannot list: {unreadable}{DIM:#}"));
         }
-        let mut last = None;
-        loop {
-            let root = tree.root()?;
-            let shape = root.to_json();
-            if last.as_ref() != Some(&shape) {
-                show(printer, &root, &shape)?;
-                last = Some(shape);
-            }
-            if !args.watch {
-                return Ok(Exit::Success);
-            }
+        let mut shape = targets.choice.document(roots.iter().map(Node::to_json).collect());
+        show(printer, &roots, &shape)?;
+        while let Some(tree) = last.as_mut().filter(|_| args.watch) {
             tree.changed().await;
             tree.refresh().await?;
+            let root = tree.root()?;
+            let now = targets.choice.document(vec![root.to_json()]);
+            if now != shape {
+                show(printer, &[root], &now)?;
+                shape = now;
+            }
         }
+        Ok(Exit::Success)
     })
 }
 
-fn show(printer: &mut Printer, root: &Node, shape: &Value) -> io::Result<()> {
+fn show(printer: &mut Printer, roots: &[Node], shape: &Value) -> io::Result<()> {
     let mut names = Vec::new();
-    names_of(root, &mut names);
+    for root in roots {
+        names_of(root, &mut names);
+    }
     printer.output(shape, names, |printer| {
         let mut rows = Vec::new();
-        rows_of(root, "", "", Timestamp::now(), &mut rows);
+        for root in roots {
+            rows_of(root, "", "", Timestamp::now(), &mut rows);
+        }
         lines(&rows, width()).iter().try_for_each(|line| printer.data(line))
     })
 }

@@ -19,6 +19,7 @@ use crate::args::plan::BodyArgs;
 use crate::args::ui::Ui;
 use crate::codes;
 use crate::support::batch::Batch;
+use crate::support::batch::writer::Writer;
 use crate::support::cloud_operation::in_cluster;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome, diagnose};
@@ -107,10 +108,11 @@ impl Page {
         let files = || BodyArgs { files: self.args.files.clone(), strip: false, full: false };
         let loaded = match text {
             Some(text) => files::read_bodies(&Text::new("manifest", text)),
-            None => files::load_bodies(&files())?,
+            None => files::load_bodies(&files()).await?,
         };
         let batch = Batch::resolve(loaded, &SetArgs::default(), &self.cluster, "Plan").await?;
-        let report = batch.preview(&self.cluster.session, &self.args.writer, ProgressBar::hidden()).await;
+        let writer = Writer::new(&self.args.writer)?;
+        let report = batch.preview(&self.cluster.session, &writer, ProgressBar::hidden()).await;
         Ok(report.to_json())
     }
 

@@ -1,46 +1,162 @@
-//! `plimsoll wait`: waits until an object meets a condition, and prints the value it waited for.
+//! `plimsoll wait`: waits until objects meet conditions, and prints the values it waited for.
 
 use std::io;
 
 use cluster::{Readiness, Session, WaitOutcome};
 use diag::Diagnostic;
+use futures::stream::{FuturesUnordered, StreamExt as _};
 use indicatif::ProgressBar;
-use manifest::{ObjectRef, secret};
+use manifest::{GoDuration, ObjectRef, secret};
 use readiness::{Check, Cut, Health, Mode, Wait, Written, WrittenWait};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::wait::{Wait as Args, WaitFor};
 use crate::codes;
-use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::mask_key::MASK_KEY;
-use crate::support::printer::{GOOD, Printer, object_name};
+use crate::support::object_json;
+use crate::support::printer::{DIM, GOOD, Printer, object_name};
 use crate::support::process::until_interrupted;
+use crate::support::targets::{Choice, Targets, nothing_selected};
 
 pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let (cluster, target) = Cluster::with_target(&args.target).await?;
-        let wait = match &args.goal {
-            WaitFor::State(written) => parse(written, args, &target, printer)?,
-            WaitFor::Creation => return presence(&cluster.session, args, &target, true, printer).await,
-            WaitFor::Deletion => return presence(&cluster.session, args, &target, false, printer).await,
-        };
-        if let Mode::Condition { kind, .. } = &wait.mode {
-            warn_of_unreported(&cluster.session, &target, kind, printer).await;
+        let targets = Targets::find(&args.objects, "Wait", printer).await?;
+        if targets.objects.is_empty() {
+            return nothing_to_wait_for(args, printer);
+        }
+        let session = &targets.cluster.session;
+        let mut waits = Vec::new();
+        for target in &targets.objects {
+            let mut goals = Vec::new();
+            for written in &args.goals {
+                goals.push(Goal::of(written, args, target, session, printer).await?);
+            }
+            waits.push((target, goals));
         }
         let bar = printer.spinner();
-        let readiness = follow(&cluster.session, &target, &wait, &bar).await;
-        bar.finish_and_clear();
-        match readiness? {
-            Readiness::Unmet { diagnosis, .. } => Err(Failure::Diagnostic(diagnosis)),
-            Readiness::Met { value, .. } => {
-                printer.message(format_args!("{GOOD}met{GOOD:#} {target} {}", wait.mode));
-                let value = value.map(|value| if args.show_secrets { value } else { masked(&target, value) });
-                show(printer, &target, value.as_ref())?;
-                Ok(Exit::Success)
+        let mut ended: FuturesUnordered<_> = waits
+            .iter()
+            .enumerate()
+            .map(async |(number, (target, goals))| {
+                (number, *target, wait(session, target, goals, args.any, &bar).await)
+            })
+            .collect();
+        let mut results = Vec::new();
+        while let Some((number, target, result)) = ended.next().await {
+            for met in &result.met {
+                let words = &met.words;
+                bar.suspend(|| printer.message(format_args!("{GOOD}met{GOOD:#} {target} {words}")));
             }
+            results.push((number, target, result));
         }
+        bar.finish_and_clear();
+        results.sort_by_key(|(number, ..)| *number);
+        let results: Vec<_> = results.into_iter().map(|(_, target, result)| (target, result)).collect();
+        // One wait for one object yields the value itself.
+        let is_single = targets.choice == Choice::One && args.goals.len() == 1;
+        if !is_single || results.iter().all(|(_, result)| result.is_met) {
+            show(printer, &results, is_single, args.show_secrets)?;
+        }
+        for failure in results.iter().flat_map(|(_, result)| &result.unmet) {
+            printer.failure(failure);
+        }
+        let is_met = results.iter().all(|(_, result)| result.is_met);
+        Ok(if is_met { Exit::Success } else { Exit::Failure })
     })
+}
+
+/// A selection without objects: they are gone, if that is what was waited for.
+fn nothing_to_wait_for(args: &Args, printer: &mut Printer) -> Outcome {
+    if !args.goals.iter().all(|goal| matches!(goal, WaitFor::Deletion)) {
+        return Err(nothing_selected(&args.objects).into());
+    }
+    printer.message("there is nothing to wait for");
+    show(printer, &[], false, false)?;
+    Ok(Exit::Success)
+}
+
+/// What one object has to reach.
+enum Goal {
+    State(Box<Wait>),
+    /// That the object exists, or does not.
+    Presence {
+        wanted: bool,
+        timeout: GoDuration,
+    },
+}
+
+/// A goal that an object reached.
+struct Met {
+    /// `condition "Ready"=True`
+    words: String,
+    value: Option<Value>,
+}
+
+/// How the wait for one object ended.
+struct WaitResult {
+    met: Vec<Met>,
+    unmet: Vec<Failure>,
+    is_met: bool,
+}
+
+/// Waits until the object has reached all of its goals, or any of them. Ends as soon as that is decided.
+async fn wait(
+    session: &Session,
+    target: &ObjectRef,
+    goals: &[Goal],
+    any: bool,
+    bar: &ProgressBar,
+) -> WaitResult {
+    let reached = async |(number, goal): (usize, &Goal)| (number, goal.reach(session, target, bar).await);
+    let mut ended: FuturesUnordered<_> = goals.iter().enumerate().map(reached).collect();
+    let (mut met, mut unmet) = (Vec::new(), Vec::new());
+    while let Some((number, outcome)) = ended.next().await {
+        match outcome {
+            Ok(reached) => met.push((number, reached)),
+            Err(failure) => unmet.push(failure),
+        }
+        if if any { !met.is_empty() } else { !unmet.is_empty() } {
+            break;
+        }
+    }
+    let is_met = if any { !met.is_empty() } else { unmet.is_empty() };
+    if is_met {
+        unmet.clear();
+    }
+    met.sort_by_key(|(number, _)| *number);
+    WaitResult { met: met.into_iter().map(|(_, met)| met).collect(), unmet, is_met }
+}
+
+impl Goal {
+    /// Checks that what was written makes sense for the object; prints warnings.
+    async fn of(
+        written: &WaitFor,
+        args: &Args,
+        target: &ObjectRef,
+        session: &Session,
+        printer: &mut Printer,
+    ) -> Result<Self, Failure> {
+        let wait = match written {
+            WaitFor::State(written) => parse(written, args, target, printer)?,
+            WaitFor::Creation => return Ok(Self::Presence { wanted: true, timeout: args.timeout }),
+            WaitFor::Deletion => return Ok(Self::Presence { wanted: false, timeout: args.timeout }),
+        };
+        if let Mode::Condition { kind, .. } = &wait.mode {
+            warn_of_unreported(session, target, kind, printer).await;
+        }
+        Ok(Self::State(Box::new(wait)))
+    }
+
+    async fn reach(&self, session: &Session, target: &ObjectRef, bar: &ProgressBar) -> Result<Met, Failure> {
+        match self {
+            Self::Presence { wanted, timeout } => presence(session, target, *wanted, *timeout, bar).await,
+            Self::State(wait) => match follow(session, target, wait, bar).await? {
+                Readiness::Unmet { diagnosis, .. } => Err(Failure::Diagnostic(diagnosis)),
+                Readiness::Met { value, .. } => Ok(Met { words: wait.mode.to_string(), value }),
+            },
+        }
+    }
 }
 
 /// The value of a Secret's field, masked as everywhere.
@@ -60,22 +176,47 @@ fn masked(target: &ObjectRef, mut value: Value) -> Value {
     masked
 }
 
-fn show(printer: &mut Printer, target: &ObjectRef, value: Option<&Value>) -> io::Result<()> {
-    printer.output(&value, [object_name(target)], |printer| match value {
-        Some(value) => printer.raw(manifest::to_yaml(value).as_bytes()),
-        None => Ok(()),
+fn show(
+    printer: &mut Printer,
+    results: &[(&ObjectRef, WaitResult)],
+    is_single: bool,
+    show_secrets: bool,
+) -> io::Result<()> {
+    let shown = |target: &ObjectRef, met: &Met| {
+        let value = met.value.clone()?;
+        Some(if show_secrets { value } else { masked(target, value) })
+    };
+    let list = |(target, result): &(&ObjectRef, WaitResult)| {
+        let goal = |met: &Met| json!({ "for": met.words, "value": shown(target, met) });
+        let met: Vec<Value> = result.met.iter().map(goal).collect();
+        object_json(target, json!({ "met": result.is_met, "reached": met }))
+    };
+    let data = match results {
+        [(target, result)] if is_single => result.met.first().and_then(|met| shown(target, met)).into(),
+        _ => results.iter().map(list).collect::<Value>(),
+    };
+    let names = results.iter().filter(|(_, result)| result.is_met).map(|(target, _)| object_name(target));
+    printer.output(&data, names, |printer| {
+        for (target, result) in results {
+            for value in result.met.iter().filter_map(|met| shown(target, met)) {
+                if !is_single {
+                    printer.data(format_args!("{DIM}# {target}{DIM:#}"))?;
+                }
+                printer.raw(manifest::to_yaml(&value).as_bytes())?;
+            }
+        }
+        Ok(())
     })
 }
 
 /// Waits until the object exists, or until it does not.
 async fn presence(
     session: &Session,
-    args: &Args,
     target: &ObjectRef,
     wanted: bool,
-    printer: &mut Printer,
-) -> Outcome {
-    let bar = printer.spinner();
+    timeout: GoDuration,
+    bar: &ProgressBar,
+) -> Result<Met, Failure> {
     bar.set_message(format!("waiting for {target} to {}", if wanted { "appear" } else { "be deleted" }));
     let check = |object: Option<&Value>| match object {
         _ if object.is_some() == wanted => Check::Met(()),
@@ -85,19 +226,15 @@ async fn presence(
         }),
         None => Check::NotYet("it does not exist".to_owned()),
     };
-    let timeout = args.timeout.to_std().unwrap_or_default();
-    let waited = session.wait_until(target, timeout, check).await;
-    bar.finish_and_clear();
+    let waited = session.wait_until(target, timeout.to_std().unwrap_or_default(), check).await;
     match waited.map_err(|error| error.diagnostic("Wait"))? {
         WaitOutcome::Met { .. } => {
-            let word = if wanted { "exists" } else { "is gone" };
-            printer.message(format_args!("{GOOD}met{GOOD:#} {target} {word}"));
-            show(printer, target, None)?;
-            Ok(Exit::Success)
+            let words = if wanted { "exists" } else { "is gone" };
+            Ok(Met { words: words.to_owned(), value: None })
         }
         WaitOutcome::Never { why, .. } | WaitOutcome::TimedOut { why, .. } => {
             let word = if wanted { "does not exist" } else { "still exists" };
-            let title = format!("{target} {word} after {}", args.timeout);
+            let title = format!("{target} {word} after {timeout}");
             let code = if wanted { codes::OBJECT_MISSING } else { cluster::codes::DELETION_TIMEOUT };
             Err(Diagnostic::error(code, title)
                 .detail(format!("Last state: {why}."))

@@ -5,19 +5,23 @@ mod live;
 #[cfg(test)]
 mod parity;
 pub(crate) mod resolve;
+pub(crate) mod writer;
 
 use std::collections::HashMap;
 
-use cluster::{Class, Dependency, Error, ErrorKind, PatchType, Reply, Session, Write};
+use cluster::{Class, Error, ErrorKind, FieldConflict, PatchType, Reply, Session, Write};
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
-use ownership::{Desired, FieldManager, Handover, Observed, Prior, Reporting, client_side_appliers};
-use plan::{LocalAnswer, Preview, Question};
+use ownership::{
+    Desired, FieldManager, Handover, ListItems, Observed, Prior, Reporting, client_side_appliers,
+};
+use plan::{FieldChange, LocalAnswer, Preview, Question};
 use serde_json::Value;
 
 use self::dry_runs::DryRuns;
 use self::resolve::{Pending, ResolvedObject};
+use self::writer::Writer;
 use super::applyset::SetPlan;
 use super::concurrency::all;
 use super::connect::{Cluster, unreadable_managers};
@@ -28,11 +32,12 @@ use super::mask_key::MASK_KEY;
 use super::report::{ObjectReport, Report};
 use crate::args::applyset::SetArgs;
 use crate::args::cluster::ClusterArgs;
-use crate::args::plan::{BodyArgs, WriterArgs};
+use crate::args::plan::BodyArgs;
 use crate::codes;
 
 /// Replaces the advice to use `ignore_fields`, which files do not have.
-const OMIT_FIELDS: &str = "Remove them from the file to leave them to the other manager.";
+const OMIT_FIELDS: &str =
+    "To leave them to the other manager, remove them from the file, or pass --ignore or --leave-to.";
 
 /// The objects in the files, resolved, and their live state.
 pub(crate) struct Batch {
@@ -53,7 +58,7 @@ impl Batch {
         cluster: &ClusterArgs,
         operation: &str,
     ) -> Result<(Self, Cluster), Failure> {
-        let loaded = files::load_bodies(bodies)?;
+        let loaded = files::load_bodies(bodies).await?;
         let cluster = Cluster::connect(cluster)?;
         Ok((Self::resolve(loaded, set, &cluster, operation).await?, cluster))
     }
@@ -79,7 +84,7 @@ impl Batch {
     }
 
     /// Makes a dry run for every object that is not known to stay as it is.
-    pub(crate) async fn preview(self, session: &Session, writer: &WriterArgs, bar: ProgressBar) -> Report {
+    pub(crate) async fn preview(self, session: &Session, writer: &Writer, bar: ProgressBar) -> Report {
         let in_flight = InFlight::new(bar);
         let dry_runs = self.dry_runs(session, writer).await;
         let asked = self.objects.iter().map(|object| {
@@ -90,11 +95,25 @@ impl Batch {
         Report { objects, problems: self.problems, set: self.set }
     }
 
-    pub(crate) async fn dry_runs<'b>(&'b self, session: &'b Session, writer: &WriterArgs) -> DryRuns<'b> {
-        let manager = FieldManager::new(writer.field_manager.as_str());
+    /// What other managers have added to each object, by its place among the objects.
+    pub(crate) fn additions(&self, writer: &Writer) -> Vec<Vec<FieldChange>> {
+        let of = |object: &ResolvedObject| match self.observed(&object.target) {
+            Some(live) => {
+                let left = writer.left(Some(live)).unwrap_or_default();
+                let left = left.on(&object.body, live.schema());
+                let added = plan::additions(&object.body, &writer.manager, live, &MASK_KEY);
+                added.into_iter().filter(|change| !left.contains(&change.path)).collect()
+            }
+            None => Vec::new(),
+        };
+        self.objects.iter().map(of).collect()
+    }
+
+    pub(crate) async fn dry_runs<'b>(&'b self, session: &'b Session, writer: &Writer) -> DryRuns<'b> {
         let is_applied = |object: &&ResolvedObject| {
-            let live = self.live.get(&object.target).and_then(|live| live.as_ref().ok());
-            live.is_some_and(|live| plan::is_applied(&object.body, &manager, live))
+            self.observed(&object.target).is_some_and(|live| {
+                plan::is_applied(&writer.body(&object.body, Some(live)), &writer.manager, live)
+            })
         };
         let applied = self.objects.iter().filter(is_applied).map(|object| &object.target);
         DryRuns::new(session, applied.collect()).await
@@ -104,7 +123,7 @@ impl Batch {
         &self,
         session: &Session,
         object: &ResolvedObject,
-        writer: &WriterArgs,
+        writer: &Writer,
         dry_runs: &DryRuns<'_>,
     ) -> ObjectReport {
         if let Some(report) = self.settled(object, dry_runs).await {
@@ -113,10 +132,9 @@ impl Batch {
         if let Some(pending) = object.pending {
             return ObjectReport::pending(&object.target, pending);
         }
-        let write = Write::by(&writer.field_manager).dry_run();
-        let write = if writer.force_conflicts { write.force() } else { write };
+        let write = writer.write().dry_run();
         let compare = |reply| self.compare(object, reply, writer).of_dry_run(&object.body);
-        let error = match self.dry_run(session, object, write).await {
+        let error = match self.dry_run(session, object, writer, write).await {
             Ok(reply) => return compare(reply),
             Err(error) => error,
         };
@@ -132,7 +150,7 @@ impl Batch {
             Class::FieldManagerConflict => {
                 // The changes help to decide which manager should have the fields.
                 let conflict = located(refusal(&error, "Plan"), object);
-                match self.dry_run(session, object, write.force()).await {
+                match self.dry_run(session, object, writer, write.force()).await {
                     Ok(reply) => compare(reply).but(conflict),
                     Err(_) => ObjectReport::refused(&object.target, conflict),
                 }
@@ -154,57 +172,77 @@ impl Batch {
         is_needless.then(|| ObjectReport::unchanged(&object.target))
     }
 
-    /// Asks what an apply would do, a take-over from `kubectl apply` included.
+    /// Asks what an apply would do, including a take-over from `kubectl apply` and the fields to take.
     async fn dry_run(
         &self,
         session: &Session,
         object: &ResolvedObject,
+        writer: &Writer,
         write: Write<'_>,
     ) -> Result<Reply, Error> {
-        let (target, body) = (&object.target, &object.body);
-        let applied = session.apply(target, body, write).await;
-        let Some((live, appliers)) = self.client_side(target) else { return applied };
-        let names: Vec<&str> = appliers.iter().map(FieldManager::as_str).collect();
-        let mut reply = match applied {
-            Err(error) if error.class() == Class::FieldManagerConflict => match error.overlooking(&names) {
+        let target = &object.target;
+        let observed = self.observed(target);
+        let body = writer.body_for_dry_run(&object.body, observed);
+        let client_side = self.client_side(target);
+        let appliers = client_side.iter().flat_map(|(_, appliers)| appliers);
+        let appliers: Vec<&str> = appliers.map(FieldManager::as_str).collect();
+        let is_settled = |conflict: &FieldConflict| {
+            appliers.contains(&conflict.manager.as_str()) || writer.takes(conflict, &body, observed)
+        };
+        let mut reply = match session.apply(target, &body, write).await {
+            Err(error) if error.class() == Class::FieldManagerConflict => match error.overlooking(is_settled)
+            {
                 Some(conflict) => return Err(conflict),
-                None => session.apply(target, body, write.force()).await?,
+                None => session.apply(target, &body, write.force()).await?,
             },
             applied => applied?,
         };
+        let Some((live, _)) = client_side else { return Ok(reply) };
         // Managers that cannot be read are reported by the comparison.
         let Ok(answer) = Observed::new(reply.object.clone()) else { return Ok(reply) };
-        let manager = FieldManager::new(write.manager);
-        let patch = plan::takeover_patch(&Desired::new(&manager, body), live, &answer);
+        let patch = plan::takeover_patch(&Desired::new(&writer.manager, &body), live, &answer);
         let dry_run = Write::by(write.manager).dry_run();
         let patched = session.patch(target, PatchType::Json, &Value::Array(patch), dry_run).await?;
         reply.object = plan::after_takeover(live, &answer, patched.object);
         Ok(reply)
     }
 
-    /// Moves what `kubectl apply` holds to the manager who is about to apply.
-    pub(crate) async fn take_over(
+    /// Applies an object, after what `kubectl apply` holds has become ours, and what is left to others is theirs.
+    pub(crate) async fn apply(
         &self,
         session: &Session,
-        target: &ObjectRef,
-        manager: &str,
-    ) -> Result<(), Error> {
+        object: &ResolvedObject,
+        writer: &Writer,
+    ) -> Result<Reply, Error> {
+        let (target, live) = (&object.target, self.observed(&object.target));
+        self.take_over(session, target, writer).await?;
+        writer.release(session, target, &object.body, live).await?;
+        writer.apply(session, target, &writer.body(&object.body, live), live).await
+    }
+
+    /// Moves what `kubectl apply` holds to the manager who is about to apply.
+    async fn take_over(&self, session: &Session, target: &ObjectRef, writer: &Writer) -> Result<(), Error> {
         let Some((live, _)) = self.client_side(target) else { return Ok(()) };
-        let own = FieldManager::new(manager);
-        let edit = |live: &Observed| Handover::of(live).take_over_client_side(&own).patch();
+        let edit = |live: &Observed| Handover::of(live).take_over_client_side(&writer.manager).patch();
         let again = |live: Value| edit(&Observed::new(live).ok()?);
-        session.edit_managed_fields(target, Write::by(manager), edit(live), again).await.map(drop)
+        let write = Write::by(writer.manager.as_str());
+        session.edit_managed_fields(target, write, edit(live), again).await.map(drop)
+    }
+
+    /// The live object, if it exists and can be read.
+    pub(crate) fn observed(&self, target: &ObjectRef) -> Option<&Observed> {
+        self.live.get(target)?.as_ref().ok()
     }
 
     /// The live object and the managers of `kubectl apply`, if it wrote the object.
     fn client_side(&self, target: &ObjectRef) -> Option<(&Observed, Vec<FieldManager>)> {
-        let live = self.live.get(target)?.as_ref().ok()?;
+        let live = self.observed(target)?;
         let appliers = client_side_appliers(live);
         (!appliers.is_empty()).then_some((live, appliers))
     }
 
     /// What the API server's response to an apply means for an object.
-    pub(crate) fn compare(&self, object: &ResolvedObject, reply: Reply, writer: &WriterArgs) -> ObjectReport {
+    pub(crate) fn compare(&self, object: &ResolvedObject, reply: Reply, writer: &Writer) -> ObjectReport {
         self.compare_with(Prior::Unrecorded, object, reply, writer)
     }
 
@@ -213,7 +251,7 @@ impl Batch {
         prior: Prior<'_>,
         object: &ResolvedObject,
         reply: Reply,
-        writer: &WriterArgs,
+        writer: &Writer,
     ) -> ObjectReport {
         let ResolvedObject { target, body, .. } = object;
         let mut findings = reply.diagnostics(target);
@@ -227,33 +265,18 @@ impl Batch {
             Ok(answer) => answer,
             Err(error) => return ObjectReport::refused(target, unreadable_managers(target, &error)),
         };
-        let manager = FieldManager::new(writer.field_manager.as_str());
-        let preview = Preview::new(&Desired::new(&manager, body), prior, live, &answer, &MASK_KEY);
-        let warnings = preview.warnings(&target.to_string(), &Reporting::default(), Some(OMIT_FIELDS));
+        let left = writer.left(live);
+        let desired = writer.desired(body, left.as_ref());
+        let preview = Preview::new(&desired, prior, live, &answer, &MASK_KEY);
+        let reporting = Reporting { list_items: ListItems::ByKey, ..Reporting::default() };
+        let warnings = preview.warnings(&target.to_string(), &reporting, Some(OMIT_FIELDS));
         ObjectReport::known(target, preview, warnings.into_iter().chain(findings).collect())
     }
 
     /// Whether the same files create the missing namespace.
     fn creates_missing_namespace(&self, error: &Error) -> bool {
         let ErrorKind::NamespaceMissing { namespace } = error.kind() else { return false };
-        self.creates_namespace(namespace)
-    }
-
-    fn creates_namespace(&self, name: &str) -> bool {
-        let is_it = |target: &ObjectRef| target.group().is_empty() && target.kind() == "Namespace";
-        self.objects.iter().any(|object| is_it(&object.target) && object.target.name == name)
-    }
-
-    /// Whether the rest of the files may still bring what `object` lacks: a kind comes with a CRD or with an operator.
-    /// A webhook may also belong to what was applied just before.
-    pub(crate) fn may_bring(&self, dependency: &Dependency, object: &ResolvedObject) -> bool {
-        match dependency {
-            Dependency::Namespace(namespace) => self.creates_namespace(namespace),
-            Dependency::Kind(_) => {
-                object.pending.is_some() || self.objects.iter().any(|other| other.is_served)
-            }
-            Dependency::Webhook(_) => true,
-        }
+        resolve::creates_namespace(&self.objects, namespace)
     }
 }
 
@@ -285,42 +308,15 @@ pub(crate) fn refusal(error: &Error, operation: &str) -> Diagnostic {
         )),
         _ => match error.class() {
             Class::FieldManagerConflict => diagnostic.hint(
-                "Remove the fields from the file, or take them from the other managers with --force-conflicts.",
+                "Leave the fields to the other managers with --ignore PATH or --leave-to MANAGER, or take them with --take PATH, or all of them with --force-conflicts.",
             ),
             Class::Immutable => diagnostic.hint(
                 "Revert the change, or replace the object: delete it with `plimsoll delete`, then apply again.",
             ),
+            Class::AlreadyExists => {
+                diagnostic.hint("Choose another name, or change it with `plimsoll apply`.")
+            }
             _ => diagnostic,
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_apply_waits_only_for_what_the_files_may_create() {
-        let object = |gvk: &str, namespace: &str, name: &str, is_served: bool| {
-            let namespace = manifest::Namespace::new(namespace);
-            let target = ObjectRef::new(gvk.parse().unwrap(), namespace, name);
-            let source = diag::Source::new("a.yaml", "");
-            ResolvedObject { target, body: Value::Null, source, is_served, pending: None }
-        };
-        let check = |dependency: &Dependency, objects: Vec<ResolvedObject>, expected: bool| {
-            let batch = Batch { objects, live: HashMap::new(), problems: Vec::new(), set: None };
-            let first = &batch.objects[0];
-            assert_eq!(batch.may_bring(dependency, first), expected, "{}", first.target);
-        };
-        let settings = || object("v1/ConfigMap", "shop", "a", true);
-        let shop = Dependency::Namespace("shop".to_owned());
-        check(&shop, vec![settings()], false);
-        check(&shop, vec![settings(), object("v1/Namespace", "", "other", true)], false);
-        check(&shop, vec![settings(), object("v1/Namespace", "", "shop", true)], true);
-        let route = || object("gateway.networking.k8s.io/v1/HTTPRoute", "shop", "r", false);
-        let routes = Dependency::Kind(route().target.gvk);
-        check(&routes, vec![route()], false);
-        check(&routes, vec![route(), settings()], true);
-        check(&Dependency::Webhook("webhook a".to_owned()), vec![settings()], true);
     }
 }

@@ -1,19 +1,19 @@
-//! Turns command-line arguments into a cluster, and into one object of it.
+//! Turns command-line arguments into a cluster.
 
-use cluster::{Connection, Environment, Error, Impersonate, Selection, Session};
+use cluster::{Connection, Environment, Impersonate, Session};
 use diag::Diagnostic;
-use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use manifest::{Namespace, ObjectRef};
 use ownership::ManagedFieldsError;
 use serde_json::Value;
 
 use super::exit::Failure;
 use super::informer::Informers;
 use super::kinds;
-use crate::args::cluster::{ClusterArgs, KubeconfigArgs, ObjectArgs, TypeName};
+use crate::args::cluster::{ClusterArgs, KubeconfigArgs, TypeName};
 use crate::codes;
 
 /// Identifies plimsoll in the API server's audit log.
-const USER_AGENT: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
+pub(crate) const USER_AGENT: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
 
 pub(crate) struct Cluster {
     pub(crate) session: Session,
@@ -46,16 +46,6 @@ impl Cluster {
         })
     }
 
-    /// The cluster and the object selected by `args`. The object may not exist, unless all namespaces were searched.
-    pub(crate) async fn with_target(args: &ObjectArgs) -> Result<(Self, ObjectRef), Failure> {
-        let cluster = Self::connect(&args.cluster)?;
-        let mut target = cluster.target(&args.object).await?;
-        if args.all_namespaces && target.namespace.is_some() {
-            target.namespace = Some(cluster.namespace_of(&target.gvk, &target.name).await?);
-        }
-        Ok((cluster, target))
-    }
-
     /// The object of this name in the selected namespace.
     pub(crate) async fn target(&self, object: &TypeName) -> Result<ObjectRef, Failure> {
         let resource = kinds::resolve(&self.session, &object.kind).await?;
@@ -69,30 +59,6 @@ impl Cluster {
         match found {
             Some(reply) => Ok(reply.object),
             None => Err(missing(target).into()),
-        }
-    }
-
-    async fn namespace_of(&self, gvk: &GroupVersionKind, name: &str) -> Result<Namespace, Failure> {
-        let selection = Selection { fields: Some(format!("metadata.name={name}")), ..Selection::default() };
-        let found =
-            self.session.list(gvk, &selection).await.map_err(|error: Error| error.diagnostic("Find"))?;
-        let mut namespaces: Vec<&str> =
-            found.items.iter().filter_map(|item| item["metadata"]["namespace"].as_str()).collect();
-        namespaces.sort_unstable();
-        match namespaces[..] {
-            [] => Err(Diagnostic::error(
-                codes::OBJECT_MISSING,
-                format!("no namespace has a {} named {name}", gvk.kind()),
-            )
-            .into()),
-            [only] => Ok(Namespace::new(only).unwrap_or_else(|| self.namespace.clone())),
-            _ => Err(Diagnostic::error(
-                codes::OBJECT_AMBIGUOUS,
-                format!("{} namespaces have a {} named {name}", namespaces.len(), gvk.kind()),
-            )
-            .detail(format!("It exists in {}.", namespaces.join(", ")))
-            .hint("Choose one with --namespace.")
-            .into()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod kustomize;
 mod patterns;
+mod web;
 
 use std::collections::HashMap;
 use std::fs;
@@ -25,7 +26,9 @@ pub(crate) struct Written {
     pub(crate) body: Value,
     pub(crate) gvk: GroupVersionKind,
     pub(crate) namespace: Option<Namespace>,
+    /// Only the beginning of it, if the API server generates it.
     pub(crate) name: String,
+    pub(crate) is_name_generated: bool,
     pub(crate) source: Source,
     pub(crate) span: Span,
     /// Why the object cannot be applied as written; it may still be deleted or rendered.
@@ -40,44 +43,46 @@ pub(crate) struct Loaded {
 }
 
 /// Reads the files. An unreadable file ends the command; an invalid document does not hide the others.
-pub(crate) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
-    if args.filenames.is_empty() && args.kustomize.is_none() {
+pub(crate) async fn load(args: &FileArgs) -> Result<Loaded, Failure> {
+    Loaded::with_names(&all_sources(args).await?)
+}
+
+/// The same for objects that are created anew: the API server may choose their names.
+pub(crate) async fn load_new(args: &FileArgs) -> Result<Loaded, Failure> {
+    Loaded::of(&all_sources(args).await?)
+}
+
+/// The same for one local file or folder.
+pub(crate) fn load_path(path: &Path) -> Result<Loaded, Failure> {
+    Loaded::with_names(&sources(path, false)?)
+}
+
+async fn all_sources(args: &FileArgs) -> Result<Vec<Source>, Failure> {
+    if let Some(folder) = &args.kustomize {
+        return Ok(vec![kustomize::build(folder)?]);
+    }
+    if args.filenames.is_empty() {
         let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "no input: pass -f or -k");
         return Err(diagnostic
             .hint("Pass files or folders with --filename, or a kustomization with --kustomize.")
             .into());
     }
-    let mut loaded = Loaded::default();
-    match &args.kustomize {
-        Some(folder) => loaded.read(&kustomize::build(folder)?),
-        None => {
-            for path in &args.filenames {
-                for path in patterns::expand(path)? {
-                    for source in sources(&path, args.recursive)? {
-                        loaded.read(&source);
-                    }
-                }
-            }
+    let mut found = Vec::new();
+    for path in &args.filenames {
+        if let Some(url) = web::url(path) {
+            found.push(web::fetch(url).await?);
+            continue;
+        }
+        for path in patterns::expand(path)? {
+            found.extend(sources(&path, args.recursive)?);
         }
     }
-    if loaded.objects.is_empty() && loaded.problems.is_empty() {
-        let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "the input contains no objects");
-        return Err(diagnostic
-            .hint("Check the command or file that produces it: comments and empty documents are not objects.")
-            .into());
-    }
-    loaded.refuse_duplicates();
-    Ok(loaded)
+    Ok(found)
 }
 
 /// The same for objects to apply: those that set what a body may not contain become problems.
-pub(crate) fn load_bodies(args: &BodyArgs) -> Result<Loaded, Failure> {
-    let mut loaded = load(&args.files)?;
-    if args.strip {
-        loaded.objects.iter_mut().for_each(Written::strip);
-    }
-    loaded.refuse_violations();
-    Ok(loaded)
+pub(crate) async fn load_bodies(args: &BodyArgs) -> Result<Loaded, Failure> {
+    Ok(load(&args.files).await?.bodies(args.strip))
 }
 
 /// The objects to apply in a text.
@@ -85,6 +90,7 @@ pub(crate) fn read_bodies(source: &Source) -> Loaded {
     let mut loaded = Loaded::default();
     loaded.read(source);
     loaded.refuse_duplicates();
+    loaded.refuse_generated_names();
     loaded.refuse_violations();
     loaded
 }
@@ -128,6 +134,50 @@ fn server_fields(object: &Object<'_>, name: &str) -> Vec<Diagnostic> {
 }
 
 impl Loaded {
+    fn of(sources: &[Source]) -> Result<Self, Failure> {
+        let mut loaded = Self::default();
+        for source in sources {
+            loaded.read(source);
+        }
+        if loaded.objects.is_empty() && loaded.problems.is_empty() {
+            let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "the input contains no objects");
+            return Err(diagnostic
+                .hint("Check the command or file that produces it: comments and empty documents are not objects.")
+                .into());
+        }
+        loaded.refuse_duplicates();
+        Ok(loaded)
+    }
+
+    /// The same, where a generated name is a problem.
+    fn with_names(sources: &[Source]) -> Result<Self, Failure> {
+        let mut loaded = Self::of(sources)?;
+        loaded.refuse_generated_names();
+        Ok(loaded)
+    }
+
+    fn refuse_generated_names(&mut self) {
+        let objects = std::mem::take(&mut self.objects);
+        let (generated, named): (Vec<_>, Vec<_>) =
+            objects.into_iter().partition(|object| object.is_name_generated);
+        self.objects = named;
+        self.problems.extend(generated.iter().map(|object| {
+            Diagnostic::error(codes::NAME_GENERATED, "the object has no name")
+                .at(&object.source, object.span, "")
+                .detail("generateName gives an object a new name at every apply, so there is nothing to compare it with.")
+                .hint("Set metadata.name, or create the object with `plimsoll create`.")
+        }));
+    }
+
+    /// The same, where an object that sets what a body may not contain is a problem.
+    pub(crate) fn bodies(mut self, strip: bool) -> Self {
+        if strip {
+            self.objects.iter_mut().for_each(Written::strip);
+        }
+        self.refuse_violations();
+        self
+    }
+
     fn read(&mut self, source: &Source) {
         for document in manifest::read(source, &Limits::default()).documents {
             match document {
@@ -141,23 +191,28 @@ impl Loaded {
     }
 
     fn take(&mut self, source: &Source, object: &Object<'_>) {
-        let span = object.span(&[manifest::Step::Key("metadata"), manifest::Step::Key("name")]);
-        let name = match &object.name {
-            Name::Given(name) => name.clone(),
-            Name::Generated(_) => {
-                let problem = Diagnostic::error(codes::NAME_GENERATED, "the object has no name")
-                    .at(source, object.span(&[manifest::Step::Key("metadata")]), "")
-                    .detail("generateName gives an object a new name at every apply, so there is nothing to compare it with.")
-                    .hint("Set metadata.name, or create the object with `kubectl create`.");
-                return self.problems.push(problem);
-            }
+        let metadata = manifest::Step::Key("metadata");
+        let (name, span) = match &object.name {
+            Name::Given(name) => (name.clone(), object.span(&[metadata, manifest::Step::Key("name")])),
+            Name::Generated(prefix) => (prefix.clone(), object.span(&[metadata])),
         };
+        let is_name_generated = matches!(object.name, Name::Generated(_));
         let mut violations = server_fields(object, &name);
         violations.extend(body::unnamed_containers(object));
         let mut body = object.value.clone();
         secret::normalise(&mut body);
         let (gvk, namespace) = (object.gvk.clone(), object.namespace.clone());
-        self.objects.push(Written { body, gvk, namespace, name, source: source.clone(), span, violations });
+        let source = source.clone();
+        self.objects.push(Written {
+            body,
+            gvk,
+            namespace,
+            name,
+            is_name_generated,
+            source,
+            span,
+            violations,
+        });
     }
 
     /// Makes problems of objects that cannot be applied as written.
@@ -175,7 +230,7 @@ impl Loaded {
         let mut kept: Vec<Written> = Vec::with_capacity(self.objects.len());
         for object in self.objects.drain(..) {
             let key = (object.gvk.group_kind(), object.namespace.clone(), object.name.clone());
-            match first.get(&key) {
+            match first.get(&key).filter(|_| !object.is_name_generated) {
                 None => {
                     first.insert(key, kept.len());
                     kept.push(object);
@@ -271,17 +326,9 @@ fn decode(name: &str, bytes: &[u8]) -> Result<Source, Failure> {
 }
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    let name = path.display().to_string();
-    let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {name}"));
-    if name.starts_with("https://") || name.starts_with("http://") {
-        return diagnostic
-            .detail("URLs are not fetched: review what you apply first.")
-            .hint(format!(
-                "Fetch and review it, then pipe it in: curl --fail --location {name} | plimsoll plan -f -"
-            ))
-            .into();
-    }
-    diagnostic.detail(format!("Cause: {error}.")).into()
+    Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {}", path.display()))
+        .detail(format!("Cause: {error}."))
+        .into()
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl ManagedObject {
             let (path, holders) = line.field.as_ref()?;
             let below = lines[index + 1..].iter().take_while(|line| line.continues).count();
             Some(json!({
-                "field": path.to_string(), "managers": holders, "line": index + 1, "lines": 1 + below,
+                "field": path.notation().to_string(), "managers": holders, "line": index + 1, "lines": 1 + below,
             }))
         };
         let manager = |entry: &Entry| {

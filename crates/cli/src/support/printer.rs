@@ -3,7 +3,7 @@
 //! Data goes to standard output, everything else to standard error, so a pipe carries nothing but data. Colour is
 //! always written, and anstream strips it where it is not wanted.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -113,21 +113,24 @@ impl Printer {
         }
     }
 
-    /// A table: the first row is the header, columns are as wide as they need to be.
-    pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
-        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let width = |column: usize| {
-            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-        };
-        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
-        for row in rows {
-            let mut line = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
-                write!(line, "{cell:width$}   ").map_err(io::Error::other)?;
-            }
-            self.data(line.trim_end())?;
+    /// The same for a command that changes something: to a person who asks for quiet, success needs no words.
+    pub(crate) fn outcome(
+        &mut self,
+        data: &impl Serialize,
+        names: impl IntoIterator<Item = impl fmt::Display>,
+        text: impl FnOnce(&mut Self) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if self.quiet && self.format == Format::Text {
+            return Ok(());
         }
-        Ok(())
+        self.output(data, names, text)
+    }
+
+    /// A table: the first row is the header. On a terminal, long cells are shortened until it fits.
+    pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+        let is_terminal = io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();
+        let room = if is_terminal { width() } else { usize::MAX };
+        lines_of_table(rows, room).iter().try_for_each(|line| self.data(line))
     }
 
     /// A line for a person, beside the data.
@@ -139,6 +142,9 @@ impl Printer {
     }
 
     pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic) {
+        if self.quiet && !diagnostic.is_error() {
+            return;
+        }
         let text = Renderer::styled(width()).render(diagnostic);
         let _ = write!(self.stderr, "{text}");
     }
@@ -177,6 +183,45 @@ impl Printer {
     }
 }
 
+/// Between columns.
+const GAP: &str = "   ";
+/// No column is narrower because of a lack of room.
+const NARROWEST: usize = 8;
+
+/// The lines of a table that is no wider than `room`, if its columns allow that.
+fn lines_of_table(rows: &[Vec<String>], room: usize) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let widest =
+        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let mut widths: Vec<usize> = (0..columns).map(|column| widest(column).unwrap_or_default()).collect();
+    let gaps = GAP.len() * columns.saturating_sub(1);
+    let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(room);
+    while let Some(widest) = widths.iter_mut().max().filter(|width| excess > 0 && **width > NARROWEST) {
+        *widest -= 1;
+        excess -= 1;
+    }
+    let line = |row: &Vec<String>| {
+        let cell = |(cell, width): (&String, &usize)| {
+            let cell = shortened(cell, *width);
+            format!("{cell:width$}", width = *width)
+        };
+        let cells: Vec<String> = row.iter().zip(&widths).map(cell).collect();
+        cells.join(GAP).trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// A text of at most `width` characters: the middle is left out, because identifiers differ at their ends.
+fn shortened(text: &str, width: usize) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= width {
+        return text.to_owned();
+    }
+    let end = (width - 1) / 2;
+    let (start, end) = (&letters[..width - 1 - end], &letters[letters.len() - end..]);
+    start.iter().chain(['…'].iter()).chain(end).collect()
+}
+
 /// The name of an object, in a form that kubectl and plimsoll accept: `deployment.apps/web`.
 pub(crate) fn object_name(object: &ObjectRef) -> String {
     format!("{}/{}", object.gvk.group_kind().to_lowercase(), object.name)
@@ -188,4 +233,27 @@ pub(crate) fn width() -> usize {
         std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
     let measured = || rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| usize::from(size.ws_col));
     set.or_else(|| measured().filter(|columns| *columns > 0)).unwrap_or(DEFAULT_WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_fits_if_it_can() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let rows = [
+            row(["NAME", "WORK REQUEST", "AGE"]),
+            row(["orders", "ocid1.workrequest.oc1.iad.aaaaaaaaaaaaaaaaaaaaz", "5m"]),
+        ];
+        insta::assert_snapshot!(lines_of_table(&rows, usize::MAX).join("\n"), @r"
+        NAME     WORK REQUEST                                      AGE
+        orders   ocid1.workrequest.oc1.iad.aaaaaaaaaaaaaaaaaaaaz   5m
+        ");
+        insta::assert_snapshot!(lines_of_table(&rows, 40).join("\n"), @r"
+        NAME     WORK REQUEST                AGE
+        orders   ocid1.workre…aaaaaaaaaaaz   5m
+        ");
+        assert!(lines_of_table(&rows, 10).iter().all(|line| line.chars().count() <= 6 + 3 + 8 + 3 + 3));
+    }
 }

@@ -9,6 +9,7 @@ pub(crate) mod text;
 pub(crate) use junit::junit;
 
 use diag::Diagnostic;
+use fields::FieldPath;
 use manifest::ObjectRef;
 use plan::{FieldChange, Preview};
 use serde_json::{Value, json};
@@ -33,6 +34,8 @@ pub(crate) struct ObjectReport {
     pub(crate) not_asked: bool,
     /// Whether the object is being deleted, where that is a difference.
     is_going: bool,
+    /// Fields of other managers that are not in the files, if these count.
+    pub(crate) additions: Vec<FieldChange>,
     /// Includes errors.
     pub(crate) findings: Vec<Diagnostic>,
     /// How the wait for the object ended.
@@ -57,6 +60,8 @@ pub(crate) enum Action {
     /// Values stay, managers change.
     Hold,
     Nothing,
+    /// As in the files, with fields of other managers.
+    Addition,
     Pending,
     Going,
     Refused,
@@ -69,6 +74,7 @@ impl Action {
             Self::Change => "change",
             Self::Hold => "hold",
             Self::Nothing => "none",
+            Self::Addition => "addition",
             Self::Pending => "pending",
             Self::Going => "going",
             Self::Refused => "refused",
@@ -78,7 +84,8 @@ impl Action {
 
 impl ObjectReport {
     fn new(target: &ObjectRef, state: ObjectState, findings: Vec<Diagnostic>) -> Self {
-        Self { target: target.clone(), state, not_asked: false, is_going: false, findings, wait: None }
+        let (additions, wait) = (Vec::new(), None);
+        Self { target: target.clone(), state, not_asked: false, is_going: false, additions, findings, wait }
     }
 
     pub(crate) fn known(target: &ObjectRef, preview: Preview, findings: Vec<Diagnostic>) -> Self {
@@ -140,6 +147,9 @@ impl ObjectReport {
             ObjectState::Known(preview) if preview.created => Action::Create,
             ObjectState::Known(preview) if preview.changes_values() => Action::Change,
             ObjectState::Known(_) if self.is_going => Action::Going,
+            ObjectState::Known(preview) if preview.is_empty() && !self.additions.is_empty() => {
+                Action::Addition
+            }
             ObjectState::Known(preview) if preview.is_empty() => Action::Nothing,
             ObjectState::Known(_) => Action::Hold,
         }
@@ -158,8 +168,8 @@ impl ObjectReport {
         match &self.state {
             ObjectState::Known(preview) => {
                 report["fields"] = preview.changes.iter().map(change).collect();
-                report["takes"] = json!(preview.takes);
-                report["releases"] = json!(preview.releases);
+                report["takes"] = names(&preview.takes).into();
+                report["releases"] = names(&preview.releases).into();
                 if let Some(former) = &preview.taken_over_from {
                     report["takesOverFrom"] = json!(former);
                 }
@@ -169,6 +179,9 @@ impl ObjectReport {
             }
             ObjectState::Pending(pending) => report["pending"] = pending.reason().into(),
             ObjectState::Refused => {}
+        }
+        if !self.additions.is_empty() {
+            report["additions"] = self.additions.iter().map(addition).collect();
         }
         report["findings"] = self.findings.iter().map(finding).collect();
         match &self.wait {
@@ -227,9 +240,20 @@ fn is_by_server(finding: &Diagnostic) -> bool {
     finding.code == cluster::codes::API_WARNING
 }
 
+/// Paths as they can be pasted into options.
+fn names(paths: &[FieldPath]) -> Vec<String> {
+    paths.iter().map(|path| path.notation().to_string()).collect()
+}
+
+fn addition(addition: &FieldChange) -> Value {
+    json!({
+        "field": addition.path.notation().to_string(), "value": addition.new, "heldBy": addition.held_now,
+    })
+}
+
 fn change(change: &FieldChange) -> Value {
     json!({
-        "field": change.field,
+        "field": change.path.notation().to_string(),
         "old": change.old,
         "new": change.new,
         "heldNow": change.held_now,

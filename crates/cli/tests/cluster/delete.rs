@@ -110,12 +110,10 @@ async fn a_delete_can_return_without_waiting() {
     insta::assert_snapshot!(run(&ns, &["delete"]), @"
     exit 1
     --- stderr
-    error: the following required arguments were not provided:
-      <TYPE/NAME>...
+    error[objects-unclear]: no object is named
 
-    Usage: plimsoll delete --namespace <NAME> <TYPE/NAME>...
-
-    For more information, try '--help'.
+    hint: Name objects, as in `deploy/web` or `deploy web`, select them, as in `pods -l app=web` or
+          `pods --all`, or pass files with -f.
     ");
     insta::assert_snapshot!(run(&ns, &["delete", "cm/a", "--as", "guest"]), @r#"
     exit 1

@@ -112,12 +112,12 @@ async fn a_port_that_the_server_allocates_is_no_fact_of_the_plan() {
     --- stdout
     ~ Service NS/web
         spec.externalTrafficPolicy = "Cluster"   set by the API server
-        spec.ports[0].nodePort = (allocated by the API server)
-        spec.ports[1].name = "p81"   held by plimsoll
-        spec.ports[1].nodePort = (allocated by the API server)
-        spec.ports[1].port = 81   held by plimsoll
-        spec.ports[1].protocol = "TCP"   set by the API server
-        spec.ports[1].targetPort = 81   set by the API server
+        spec.ports[port=80,protocol="TCP"].nodePort = (allocated by the API server)
+        spec.ports[port=81,protocol="TCP"].name = "p81"   held by plimsoll
+        spec.ports[port=81,protocol="TCP"].nodePort = (allocated by the API server)
+        spec.ports[port=81,protocol="TCP"].port = 81   held by plimsoll
+        spec.ports[port=81,protocol="TCP"].protocol = "TCP"   set by the API server
+        spec.ports[port=81,protocol="TCP"].targetPort = 81   set by the API server
         spec.type: "ClusterIP" → "NodePort"   held by plimsoll
     --- stderr
     1 to change

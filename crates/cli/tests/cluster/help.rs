@@ -23,13 +23,15 @@ fn examples(help: &str) -> Vec<Vec<String>> {
 #[test]
 fn every_example_parses() {
     // `sandbox exec` passes every argument on, and `sandbox env` is shown inside a shell command.
-    let commands = "plan, apply, drift, delete, applysets, wait, owners, tree, why, ui, render, operations, doctor, explain, \
+    let commands = "plan, apply, drift, create, delete, applysets, wait, owners, tree, why, ui, render, operations, doctor, explain, \
                     install, uninstall, terraform install, \
                     operator, migrate crossplane, crds, certs, oci-server, completions, demo, function demo, reference, sandbox up, \
                     sandbox down, sandbox status, sandbox list, sandbox kubeconfig, sandbox logs, sandbox purge";
     for command in commands.split(", ") {
         let command: Vec<&str> = command.split(' ').collect();
-        let examples = examples(&plimsoll(&[&command[..], &["--help"]].concat()));
+        let help = plimsoll(&[&command[..], &["--help"]].concat());
+        assert!(help.contains("Exit status: "), "{help}");
+        let examples = examples(&help);
         assert!(!examples.is_empty(), "{command:?}");
         for mut example in examples {
             assert_eq!(example[..command.len()], command);

@@ -122,15 +122,15 @@ async fn one_field_can_be_selected() {
     plimsoll
     argocd
     ");
-    insta::assert_snapshot!(run(&ns, &["owners", "cm/settings", "--who", "data.weight"]), @"
+    insta::assert_snapshot!(run(&ns, &["owners", "cm/settings", "--who", "data.weight"]), @r#"
     exit 1
     --- stderr
     error[field-unknown]: data.weight is not a field of the object
 
       It selects nothing: weight is not found.
 
-    hint: Write a path such as spec.replicas or spec.template.spec.containers[0].image.
-    ");
+    hint: Write a path such as spec.replicas or spec.template.spec.containers[name="web"].image.
+    "#);
     let shown = run(&ns, &["owners", "cm/settings", "--who", "data.colour", "-o", "yaml"]);
     insta::assert_snapshot!(shown, @r#"
     exit 0

@@ -118,7 +118,8 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
 
         - data.colour (managed by kubectl-edit)
 
-    hint: Remove the fields from the file, or take them from the other managers with --force-conflicts.
+    hint: Leave the fields to the other managers with --ignore PATH or --leave-to MANAGER, or take them
+          with --take PATH, or all of them with --force-conflicts.
     1 to change
     "#);
     insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-", "--force-conflicts"], &input), @r#"
@@ -138,15 +139,13 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
 
       If that manager sets them again, every plan will show a difference.
 
-    hint: Remove them from the file to leave them to the other manager.
+    hint: To leave them to the other manager, remove them from the file, or pass --ignore or --leave-to.
 
     help: plimsoll explain ownership-taking
     1 to change
     "#);
     insta::assert_snapshot!(run_with(&ns, &["apply", "-f", "-", "-q"], &input), @r#"
     exit 1
-    --- stdout
-    ! ConfigMap NS/settings
     --- stderr
     error[field-conflict]: Apply: Field Manager Conflict
      --> <stdin>:1:28
@@ -161,7 +160,8 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
 
         - data.colour (managed by kubectl-edit)
 
-    hint: Remove the fields from the file, or take them from the other managers with --force-conflicts.
+    hint: Leave the fields to the other managers with --ignore PATH or --leave-to MANAGER, or take them
+          with --take PATH, or all of them with --force-conflicts.
     "#);
     let forced = run_with(&ns, &["apply", "-f", "-", "--force-conflicts", "-q"], &input);
     assert!(forced.starts_with("exit 0"), "{forced}");

@@ -179,16 +179,6 @@ async fn files_are_checked_before_the_cluster() {
 
       Cause: No such file or directory (os error 2).
     ");
-    insta::assert_snapshot!(without_cluster(&["plan", "-f", "https://example.org/shop.yaml"], ""), @"
-    exit 1
-    --- stderr
-    error[file-unreadable]: cannot read https://example.org/shop.yaml
-
-      URLs are not fetched: review what you apply first.
-
-    hint: Fetch and review it, then pipe it in: curl --fail --location https://example.org/shop.yaml |
-          plimsoll plan -f -
-    ");
     insta::assert_snapshot!(without_cluster(&["apply", "-f", "-"], "# Source: shop/templates/hpa.yaml\n---\n"), @"
     exit 1
     --- stderr

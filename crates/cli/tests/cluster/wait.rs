@@ -264,9 +264,10 @@ async fn an_invalid_wait_is_refused_at_once() {
     insta::assert_snapshot!(run(&ns, &["wait", "web", "--for", "rollout"]), @"
     exit 1
     --- stderr
-    error: invalid value 'web' for '<TYPE/NAME>': write the type, a slash and the name, for instance deploy/web
+    error[objects-unclear]: a kind is named, but no object
 
-    For more information, try '--help'.
+    hint: Name objects, as in `deploy/web` or `deploy web`, select them, as in `pods -l app=web` or
+          `pods --all`, or pass files with -f.
     ");
 }
 

@@ -150,7 +150,7 @@ async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
     --- stdout
     ~ ConfigMap NS/held
         data = {"a":"b"}   held by plimsoll
-        takes metadata.finalizers[0]
+        takes metadata.finalizers[="example.org/x"]
     --- stderr
     warning[object-going]: ConfigMap NS/held is being deleted
       object: ConfigMap NS/held

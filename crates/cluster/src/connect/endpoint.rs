@@ -134,7 +134,8 @@ fn of_pod(environment: &Environment) -> Result<Endpoint, ConnectError> {
     Ok(Endpoint { credentials, ..anonymous(config) })
 }
 
-fn anonymous(config: Config) -> Endpoint {
+/// Without credentials.
+pub(crate) fn anonymous(config: Config) -> Endpoint {
     Endpoint {
         config,
         proxy: None,

@@ -17,6 +17,15 @@ pub struct FieldConflict {
     pub manager: String,
 }
 
+fn field_conflict(cause: &StatusCause) -> Option<FieldConflict> {
+    let is_conflict = cause.reason == "FieldManagerConflict";
+    is_conflict.then(|| FieldConflict {
+        field: cause.field.trim_start_matches('.').to_owned(),
+        // conflict with "kubectl-edit" using apps/v1
+        manager: cause.message.split('"').nth(1).unwrap_or("another manager").to_owned(),
+    })
+}
+
 impl Error {
     /// The error as a diagnostic. `operation` is what the user asked for (`Plan`, `Create` …) and starts the title.
     pub fn diagnostic(&self, operation: &str) -> Diagnostic {
@@ -44,28 +53,18 @@ impl Error {
     /// For a conflict, the fields that other managers hold.
     pub fn field_conflicts(&self) -> Vec<FieldConflict> {
         let causes = self.status().map_or(&[][..], |status| &status.details.causes);
-        causes
-            .iter()
-            .filter(|cause| cause.reason == "FieldManagerConflict")
-            .map(|cause| FieldConflict {
-                field: cause.field.trim_start_matches('.').to_owned(),
-                // conflict with "kubectl-edit" using apps/v1
-                manager: cause.message.split('"').nth(1).unwrap_or("another manager").to_owned(),
-            })
-            .collect()
+        causes.iter().filter_map(field_conflict).collect()
     }
 
-    /// A conflict without the fields of `managers`, who are about to give them up; `None` if no other is left.
+    /// A conflict without the fields that are settled otherwise; `None` if no other is left.
     #[must_use]
-    pub fn overlooking(self, managers: &[&str]) -> Option<Self> {
+    pub fn overlooking(self, is_settled: impl Fn(&FieldConflict) -> bool) -> Option<Self> {
         let ErrorKind::Status(mut status) = self.kind().clone() else { return Some(self) };
-        let is_theirs = |cause: &StatusCause| {
-            cause.reason == "FieldManagerConflict"
-                && cause.message.split('"').nth(1).is_some_and(|manager| managers.contains(&manager))
-        };
-        status.details.causes.retain(|cause| !is_theirs(cause));
-        let is_left = !status.details.causes.is_empty();
-        is_left.then(|| self.with_kind(ErrorKind::Status(status)))
+        let is_left =
+            |cause: &StatusCause| field_conflict(cause).is_none_or(|conflict| !is_settled(&conflict));
+        status.details.causes.retain(is_left);
+        let is_conflict = !status.details.causes.is_empty();
+        is_conflict.then(|| self.with_kind(ErrorKind::Status(status)))
     }
 
     fn detail(&self, class: Class) -> String {

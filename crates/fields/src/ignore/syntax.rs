@@ -84,7 +84,25 @@ fn fields(text: &str) -> Option<Vec<(String, String)>> {
             && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'));
         is_name.then(|| (name.to_owned(), without_quotes(value.trim()).to_owned()))
     };
-    text.split(',').map(field).collect()
+    at_commas(text).into_iter().map(field).collect()
+}
+
+/// The parts of `text` between commas; one in quotes does not separate.
+fn at_commas(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
+    for (position, character) in text.char_indices() {
+        match (quote, character) {
+            (None, ',') => {
+                parts.push(&text[start..position]);
+                start = position + 1;
+            }
+            (None, '\'' | '"') => quote = Some(character),
+            (Some(open), close) if open == close => quote = None,
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
 }
 
 fn without_quotes(text: &str) -> &str {

@@ -93,6 +93,37 @@ fn keys_of_several_fields_and_their_defaults_choose_too() {
 }
 
 #[test]
+fn quotes_protect_what_separates() {
+    let ports = "containers[name=web].ports[containerPort=81,protocol=TCP].containerPort";
+    check(&format!(r#"{WEB}[name="web"].ports[containerPort=81,protocol="TCP"]"#), &[ports]);
+    check(&format!(r#"{WEB}[name="a,b"].image"#), &[]);
+    check(&format!(r#"{WEB}[name="a]"].image"#), &[]);
+}
+
+#[test]
+fn a_pattern_names_fields_of_a_body() {
+    let check = |pattern: &str, expected: &[&str]| {
+        let body = body();
+        let schema = Schema::of(&body);
+        let naming = IgnoreFields::naming(pattern).unwrap();
+        let found: Vec<String> =
+            naming.on(&body, &schema).named().iter().map(|path| path.notation().to_string()).collect();
+        assert_eq!(found, expected, "{pattern}");
+    };
+    check("spec.replicas", &["spec.replicas"]);
+    check("{.spec.replicas}", &["spec.replicas"]);
+    check(".spec.template.spec.containers[0].image", &[r#"spec.template.spec.containers[name="web"].image"#]);
+    check("metadata.annotations", &["metadata.annotations"]);
+    check(
+        "metadata.annotations[*]",
+        &["metadata.annotations.app", r#"metadata.annotations["app.kubernetes.io/name"]"#],
+    );
+    check("metadata.finalizers[=a]", &[r#"metadata.finalizers[="a"]"#]);
+    check("spec.none", &[]);
+    assert!(IgnoreFields::naming("spec[").is_err());
+}
+
+#[test]
 fn wildcards_and_lists_without_a_choice_mean_all_elements() {
     let images = &["containers[name=api].image", "containers[name=web].image"];
     check(&format!("{WEB}[*].image"), images);

@@ -38,7 +38,7 @@ fn a_new_object_shows_every_written_field() {
     let after = config_map(&json!({ "k": "v" }), &[managed("us", &json!({ "f:data": { "f:k": {} } }))]);
     let preview = check(&written, None, &after);
     assert!(preview.created && preview.changes.len() == 1);
-    assert_eq!(preview.changes[0].field, "data.k");
+    assert_eq!(preview.changes[0].path, FieldPath::of_fields(["data", "k"]));
     assert_eq!(preview.changes[0].held_after, [FieldManager::new("us")]);
 }
 
@@ -73,7 +73,8 @@ fn holding_can_change_without_a_value() {
         config_map(&data, &[managed("them", &both), managed("us", &json!({ "f:data": { "f:l": {} } }))]);
     let preview = check(&body(&json!({ "l": "w" })), Some(&live), &after);
     assert!(preview.changes.is_empty() && !preview.is_empty());
-    assert_eq!((preview.takes, preview.releases), (vec!["data.l".to_owned()], vec!["data.k".to_owned()]));
+    let path = |name| vec![FieldPath::of_fields(["data", name])];
+    assert_eq!((preview.takes, preview.releases), (path("l"), path("k")));
 }
 
 #[test]

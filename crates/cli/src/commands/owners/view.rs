@@ -77,7 +77,7 @@ fn way(entry: &Entry) -> String {
 }
 
 /// The managers of each field, and since when.
-pub(super) fn who(printer: &mut Printer, found: &[(FieldPath, Vec<&Entry>)]) -> io::Result<()> {
+pub(super) fn who(printer: &mut Printer, found: &[(FieldPath, Vec<Entry>)]) -> io::Result<()> {
     let head = ["FIELD", "MANAGER", "OPERATION", "SUBRESOURCE", "SINCE"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (path, entries) in found {
@@ -85,7 +85,7 @@ pub(super) fn who(printer: &mut Printer, found: &[(FieldPath, Vec<&Entry>)]) -> 
             let since = entry.time.clone().unwrap_or_default();
             let subresource = if entry.subresource.is_empty() { "-" } else { &entry.subresource };
             rows.push(vec![
-                path.to_string(),
+                path.notation().to_string(),
                 entry.manager.to_string(),
                 format!("{:?}", entry.operation),
                 subresource.to_owned(),
@@ -93,7 +93,7 @@ pub(super) fn who(printer: &mut Printer, found: &[(FieldPath, Vec<&Entry>)]) -> 
             ]);
         }
         if entries.is_empty() {
-            rows.push(vec![path.to_string(), "(none)".to_owned()]);
+            rows.push(vec![path.notation().to_string(), "(none)".to_owned()]);
         }
     }
     printer.table(&rows)

@@ -14,7 +14,6 @@ use diag::Diagnostic;
 use manifest::Limits;
 use serde_json::Value;
 
-use crate::args::files::FileArgs;
 use crate::args::render::Render;
 use crate::codes;
 use crate::support::exit::Failure;
@@ -83,7 +82,7 @@ pub(crate) fn definition(
 /// The objects in a file or folder, in their order.
 fn many(path: Option<&PathBuf>) -> Result<Vec<Object>, Failure> {
     let Some(path) = path else { return Ok(Vec::new()) };
-    let loaded = files::load(&FileArgs { filenames: vec![path.clone()], ..FileArgs::default() })?;
+    let loaded = files::load_path(path)?;
     if let Some(problem) = loaded.problems.into_iter().next() {
         return Err(problem.into());
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cluster::Resource;
+use cluster::{Dependency, Resource};
 use diag::{Diagnostic, Source};
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
@@ -113,6 +113,21 @@ pub(crate) fn is_needed_by_others(target: &ObjectRef) -> bool {
     is_crd(&target.gvk) || (target.group(), target.kind()) == ("", "Namespace")
 }
 
+/// Whether the files may still bring what `object` lacks: a kind comes with a CRD or with an operator. A webhook may also
+/// belong to what was written just before.
+pub(crate) fn may_bring(files: &[ResolvedObject], dependency: &Dependency, object: &ResolvedObject) -> bool {
+    match dependency {
+        Dependency::Namespace(namespace) => creates_namespace(files, namespace),
+        Dependency::Kind(_) => object.pending.is_some() || files.iter().any(|other| other.is_served),
+        Dependency::Webhook(_) => true,
+    }
+}
+
+pub(crate) fn creates_namespace(files: &[ResolvedObject], name: &str) -> bool {
+    let is_it = |target: &ObjectRef| target.group().is_empty() && target.kind() == "Namespace";
+    files.iter().any(|object| is_it(&object.target) && object.target.name == name)
+}
+
 fn namespace_conflict(object: &Written, namespace: &Namespace, typed: &Namespace) -> Diagnostic {
     let title = format!("--namespace contradicts the namespace of {} {}", object.gvk.kind(), object.name);
     Diagnostic::error(codes::NAMESPACE_OTHER, title)
@@ -135,6 +150,7 @@ mod tests {
             gvk: gvk.parse().unwrap(),
             namespace: Namespace::new(namespace),
             name: name.to_owned(),
+            is_name_generated: false,
             source: Source::new("a.yaml", ""),
             span: Span::default(),
             violations: Vec::new(),
@@ -183,5 +199,27 @@ mod tests {
         let (_, problems) = resolve(objects, &defined, &resources, &shop, true);
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].summary, "--namespace contradicts the namespace of ConfigMap b");
+    }
+
+    #[test]
+    fn only_what_the_files_may_create_is_waited_for() {
+        let object = |gvk: &str, namespace: &str, name: &str, is_served: bool| {
+            let target = ObjectRef::new(gvk.parse().unwrap(), Namespace::new(namespace), name);
+            let source = Source::new("a.yaml", "");
+            ResolvedObject { target, body: Value::Null, source, is_served, pending: None }
+        };
+        let check = |dependency: &Dependency, files: Vec<ResolvedObject>, expected: bool| {
+            assert_eq!(may_bring(&files, dependency, &files[0]), expected, "{}", files[0].target);
+        };
+        let settings = || object("v1/ConfigMap", "shop", "a", true);
+        let shop = Dependency::Namespace("shop".to_owned());
+        check(&shop, vec![settings()], false);
+        check(&shop, vec![settings(), object("v1/Namespace", "", "other", true)], false);
+        check(&shop, vec![settings(), object("v1/Namespace", "", "shop", true)], true);
+        let route = || object("gateway.networking.k8s.io/v1/HTTPRoute", "shop", "r", false);
+        let routes = Dependency::Kind(route().target.gvk);
+        check(&routes, vec![route()], false);
+        check(&routes, vec![route(), settings()], true);
+        check(&Dependency::Webhook("webhook a".to_owned()), vec![settings()], true);
     }
 }

@@ -3,15 +3,10 @@
 use super::*;
 
 fn load_text(text: &str) -> Loaded {
-    load_text_with(load, text)
-}
-
-fn load_text_with(load: fn(&FileArgs) -> Result<Loaded, Failure>, text: &str) -> Loaded {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.yaml");
     fs::write(&path, text).unwrap();
-    let args = FileArgs { filenames: vec![path], ..FileArgs::default() };
-    load(&args).unwrap_or_else(|_| panic!("the file can be read"))
+    load_path(&path).unwrap_or_else(|_| panic!("the file can be read"))
 }
 
 fn config_map(name: &str) -> String {
@@ -42,6 +37,14 @@ fn an_object_with_a_generated_name_is_refused() {
 }
 
 #[test]
+fn objects_to_create_may_share_the_beginning_of_a_generated_name() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  generateName: one-\n---\n";
+    let loaded = Loaded::of(&[Source::new("a.yaml", text.repeat(2))]);
+    let loaded = loaded.unwrap_or_else(|_| panic!("two objects"));
+    assert_eq!((loaded.objects.len(), loaded.problems.len()), (2, 0));
+}
+
+#[test]
 fn folders_are_read_in_order_and_recursively_if_requested() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("deep")).unwrap();
@@ -49,9 +52,8 @@ fn folders_are_read_in_order_and_recursively_if_requested() {
         fs::write(folder.path().join(file), config_map(name).replace("---\n", "")).unwrap();
     }
     let check = |recursive: bool, expected: &[&str]| {
-        let filenames = vec![folder.path().to_owned()];
-        let loaded = load(&FileArgs { filenames, recursive, kustomize: None });
-        let loaded = loaded.unwrap_or_else(|_| panic!("the folder can be read"));
+        let sources = sources(folder.path(), recursive).unwrap_or_else(|_| panic!("the folder can be read"));
+        let loaded = Loaded::of(&sources).unwrap_or_else(|_| panic!("the folder has objects"));
         let names: Vec<&str> = loaded.objects.iter().map(|object| object.name.as_str()).collect();
         assert_eq!(names, expected);
     };
@@ -70,10 +72,7 @@ fn fields_that_only_the_server_sets_and_unnamed_containers_are_refused() {
     let check = |rest: &str, expected: &[&str]| {
         let text = format!("apiVersion: v1\nkind: Pod\n{rest}");
         assert_eq!(load_text(&text).objects.len(), 1, "it can still be deleted: {rest}");
-        let loaded = load_text_with(
-            |files| load_bodies(&BodyArgs { files: files.clone(), strip: false, full: false }),
-            &text,
-        );
+        let loaded = load_text(&text).bodies(false);
         let found: Vec<&str> = loaded.problems.iter().map(|problem| problem.summary.as_str()).collect();
         assert_eq!(found, expected, "{rest}");
         assert_eq!(loaded.objects.is_empty(), !expected.is_empty(), "{rest}");

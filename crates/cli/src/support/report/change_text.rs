@@ -32,11 +32,12 @@ pub(crate) enum Line {
 impl ChangeText {
     /// `full` folds nothing.
     pub(crate) fn of(change: &FieldChange, full: bool) -> Self {
-        let FieldChange { field, old, new, .. } = change;
+        let FieldChange { path, old, new, .. } = change;
+        let field = path.notation();
         let short = |head: String| Self { head, lines: Vec::new() };
         match (old, new) {
             _ if change.is_allocated => short(format!("{field} = (allocated by the API server)")),
-            (None, None) => short(field.clone()),
+            (None, None) => short(field.to_string()),
             (None, Some(new)) if is_short(new) => short(format!("{field} = {}", plain(new))),
             (Some(old), None) if is_short(old) => short(format!("{field}: {} → (none)", plain(old))),
             (Some(old), Some(new)) if is_short(old) && is_short(new) => {
@@ -151,7 +152,8 @@ mod tests {
     use super::*;
 
     fn shown(old: Option<Value>, new: Option<Value>) -> String {
-        let change = FieldChange { field: "f".to_owned(), old, new, ..FieldChange::default() };
+        let change =
+            FieldChange { path: fields::FieldPath::of_fields(["f"]), old, new, ..FieldChange::default() };
         ChangeText::of(&change, false).plain()
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use diag::terminal::Renderer;
+use plan::FieldChange;
 
 use super::change_text::ChangeText;
 use super::{Action, ObjectReport, ObjectState, Report};
@@ -47,6 +48,14 @@ fn case(xml: &mut String, object: &ObjectReport) {
             let lines: Vec<String> = preview.changes.iter().map(text).collect();
             let noun = if lines.len() == 1 { "field differs" } else { "fields differ" };
             element("failure", &format!("{} {noun}", lines.len()), &lines.join("\n"))
+        }
+        _ if object.action() == Action::Addition => {
+            let text = |change: &FieldChange| {
+                ChangeText::of(&FieldChange { old: None, ..change.clone() }, false).plain()
+            };
+            let lines: Vec<String> = object.additions.iter().map(text).collect();
+            let noun = if lines.len() == 1 { "field is" } else { "fields are" };
+            element("failure", &format!("{} {noun} not in the files", lines.len()), &lines.join("\n"))
         }
         _ if object.action() == Action::Going => element("failure", "it is being deleted", ""),
         _ => String::new(),

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::io;
 
 use anstyle::Style;
+use fields::FieldPath;
 use ownership::{FieldManager, Level};
 use plan::{FieldChange, Preview};
 
 use super::change_text::{ChangeText, Line};
 use super::findings::findings;
 use super::set;
-use super::{Action, ObjectReport, ObjectState, Report};
+use super::{Action, ObjectReport, ObjectState, Report, names};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +27,17 @@ const MOST_NAMED: usize = 3;
 /// The whole report in the format of `-o`, findings on standard error.
 pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full: bool) -> io::Result<()> {
     let touched = report.objects.iter().filter(|object| object.action() != Action::Nothing);
-    printer.output(&report.to_json(), touched.map(|it| object_name(&it.target)), |printer| {
+    let names = touched.map(|it| object_name(&it.target));
+    let show = |printer: &mut Printer| {
         if let Some(set) = &report.set {
             set::show(printer, set, tense)?;
         }
         report.objects.iter().try_for_each(|it| object(printer, it, full))
-    })?;
+    };
+    match tense {
+        Tense::Applied => printer.outcome(&report.to_json(), names, show)?,
+        Tense::Plan | Tense::Drift => printer.output(&report.to_json(), names, show)?,
+    }
     for finding in findings(report) {
         printer.diagnostic(&finding);
     }
@@ -47,7 +53,7 @@ fn object(printer: &mut Printer, report: &ObjectReport, full: bool) -> io::Resul
     let (style, sign) = match report.action() {
         Action::Nothing => return Ok(()),
         Action::Create => (GOOD, "+"),
-        Action::Change => (PENDING, "~"),
+        Action::Change | Action::Addition => (PENDING, "~"),
         Action::Hold => (DIM, "="),
         Action::Going => (PENDING, "-"),
         Action::Pending => (GOOD, "?"),
@@ -55,64 +61,74 @@ fn object(printer: &mut Printer, report: &ObjectReport, full: bool) -> io::Resul
     };
     printer.data(format_args!("{style}{sign} {}{style:#}", report.target))?;
     match &report.state {
-        ObjectState::Known(preview) => fields(printer, preview, full),
-        ObjectState::Pending(pending) => printer.data(format_args!("    {}", pending.reason())),
-        ObjectState::Refused => Ok(()),
+        ObjectState::Known(preview) => fields(printer, preview, full)?,
+        ObjectState::Pending(pending) => printer.data(format_args!("    {}", pending.reason()))?,
+        ObjectState::Refused => {}
     }
+    report.additions.iter().try_for_each(|addition| {
+        let text = ChangeText::of(&FieldChange { old: None, ..addition.clone() }, full);
+        change(printer, &text, &format!("not in the files, held by {}", managers(&addition.held_now)))
+    })
 }
 
 fn fields(printer: &mut Printer, preview: &Preview, full: bool) -> io::Result<()> {
     // That a new object is a member of its set goes without saying.
-    let label = format!("metadata.labels.{}", plan::applyset::PART_OF);
-    for change in preview.changes.iter().filter(|change| !preview.created || change.field != label) {
-        let text = ChangeText::of(change, full);
-        let held = if preview.created { String::new() } else { holding(change) };
-        let both = text.head.chars().count() + held.chars().count() + 4 + 3;
-        if held.is_empty() {
-            printer.data(format_args!("    {}", text.head))?;
-        } else if both <= width() {
-            printer.data(format_args!("    {}   {DIM}{held}{DIM:#}", text.head))?;
-        } else {
-            printer.data(format_args!("    {}\n      {DIM}{held}{DIM:#}", text.head))?;
-        }
-        for line in &text.lines {
-            let style = match line {
-                Line::Same(_) => Style::new(),
-                Line::Removed(_) => BAD,
-                Line::Added(_) => GOOD,
-                Line::Folded(_) => DIM,
-            };
-            printer.data(format_args!("      {style}{}{style:#}", line.plain()))?;
-        }
+    let label = FieldPath::of_fields(["metadata", "labels", plan::applyset::PART_OF]);
+    for field in preview.changes.iter().filter(|field| !preview.created || field.path != label) {
+        let held = if preview.created { String::new() } else { holding(field) };
+        change(printer, &ChangeText::of(field, full), &held)?;
     }
     if let Some(former) = &preview.taken_over_from {
-        let names = former.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", ");
-        printer.data(format_args!("    takes over what {names} applied"))?;
+        printer.data(format_args!("    takes over what {} applied", managers(former)))?;
     }
     for (verb, fields) in [("takes", &preview.takes), ("releases", &preview.releases)] {
         if !fields.is_empty() {
-            printer.data(format_args!("    {verb} {}", some(fields)))?;
+            printer.data(format_args!("    {verb} {}", some(&names(fields))))?;
         }
     }
     Ok(())
 }
 
-/// The managers of a field, before and after, and anything unusual about them.
-fn holding(change: &FieldChange) -> String {
-    let names = |managers: &[FieldManager]| match managers {
+/// One field, and what is to be said about its managers.
+fn change(printer: &mut Printer, text: &ChangeText, held: &str) -> io::Result<()> {
+    let both = text.head.chars().count() + held.chars().count() + 4 + 3;
+    if held.is_empty() {
+        printer.data(format_args!("    {}", text.head))?;
+    } else if both <= width() {
+        printer.data(format_args!("    {}   {DIM}{held}{DIM:#}", text.head))?;
+    } else {
+        printer.data(format_args!("    {}\n      {DIM}{held}{DIM:#}", text.head))?;
+    }
+    text.lines.iter().try_for_each(|line| {
+        let style = match line {
+            Line::Same(_) => Style::new(),
+            Line::Removed(_) => BAD,
+            Line::Added(_) => GOOD,
+            Line::Folded(_) => DIM,
+        };
+        printer.data(format_args!("      {style}{}{style:#}", line.plain()))
+    })
+}
+
+fn managers(managers: &[FieldManager]) -> String {
+    match managers {
         [] => "no manager".to_owned(),
         _ => managers.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", "),
-    };
+    }
+}
+
+/// The managers of a field, before and after, and anything unusual about them.
+fn holding(change: &FieldChange) -> String {
     if change.is_allocated {
         return String::new();
     }
     let mut text = match (&change.held_now[..], &change.held_after[..]) {
         // A field that goes is held by no manager afterwards.
-        (now @ [_, ..], []) if change.new.is_none() => format!("held by {}", names(now)),
+        (now @ [_, ..], []) if change.new.is_none() => format!("held by {}", managers(now)),
         ([], []) => "set by the API server".to_owned(),
-        ([], after) => format!("held by {}", names(after)),
-        (now, after) if now == after => format!("held by {}", names(now)),
-        (now, after) => format!("held by {}, then by {}", names(now), names(after)),
+        ([], after) => format!("held by {}", managers(after)),
+        (now, after) if now == after => format!("held by {}", managers(now)),
+        (now, after) => format!("held by {}, then by {}", managers(now), managers(after)),
     };
     if let Some(row) = change.row.filter(|row| matches!(row.level(), Level::Warning | Level::NotKept)) {
         let _infallible = write!(text, " ({row})");
@@ -136,10 +152,11 @@ pub(crate) fn problems(count: usize) -> String {
 
 /// `1 to create, 2 to change, 3 unchanged`
 fn summary(report: &Report, tense: Tense) -> String {
-    let words: [(Action, &str, Style); 7] = [
+    let words: [(Action, &str, Style); 8] = [
         (Action::Create, ["to create", "created", "missing"][tense as usize], GOOD),
         (Action::Pending, ["to create later", "waited for", "missing"][tense as usize], GOOD),
         (Action::Change, ["to change", "changed", "different"][tense as usize], PENDING),
+        (Action::Addition, "with additions", PENDING),
         (Action::Hold, ["to hold", "held", "held by others"][tense as usize], DIM),
         (Action::Going, "being deleted", PENDING),
         (Action::Refused, "refused", BAD),
