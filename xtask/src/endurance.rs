@@ -27,6 +27,8 @@ pub(crate) enum Test {
     Simulation(u32),
     /// Every parser of foreign bytes, for this long each.
     Fuzz(Duration),
+    /// What is released, with the programs of others: the chart, the image, the workflows.
+    Release,
 }
 
 /// What two cores play in about an hour.
@@ -36,8 +38,14 @@ pub(crate) const FUZZING: Duration = Duration::from_secs(60);
 const FUZZ_CASES: &str = "200000";
 
 /// The cheapest first.
-const ALL: [Test; 5] =
-    [Test::CrashMatrix(None), Test::Soak, Test::Idle, Test::Fuzz(FUZZING), Test::Simulation(HISTORIES)];
+const ALL: [Test; 6] = [
+    Test::Release,
+    Test::CrashMatrix(None),
+    Test::Soak,
+    Test::Idle,
+    Test::Fuzz(FUZZING),
+    Test::Simulation(HISTORIES),
+];
 
 /// A command of `cargo`, and its environment.
 struct Run {
@@ -87,6 +95,7 @@ impl Test {
     fn name(self) -> String {
         match self {
             Self::CrashMatrix(_) => "crash matrix".to_owned(),
+            Self::Release => "what is released".to_owned(),
             Self::Soak => "soak".to_owned(),
             Self::Idle => "idle operator".to_owned(),
             Self::Simulation(histories) => format!("simulation, {histories} histories of each half"),
@@ -106,6 +115,11 @@ impl Test {
             Self::CrashMatrix(Some(Half::Oci)) => vec![program, oci()],
             Self::CrashMatrix(Some(Half::Composition)) => composition().into(),
             Self::CrashMatrix(None) => [program, oci()].into_iter().chain(composition()).collect(),
+            Self::Release => vec![
+                program,
+                Run::tests("cli", "install", "helm::", release),
+                Run::cargo(["test", "--package", "xtask", "--", "image::", "workflows"]),
+            ],
             Self::Soak => vec![program, operator("endurance", "soak::")],
             Self::Idle => vec![program, operator("endurance", "idle::")],
             Self::Simulation(histories) => ["operations", "operator"]

@@ -92,4 +92,15 @@ mod tests {
             assert!(checked.status.success(), "cargo deny check {}:\n{report}", checks.join(" "));
         }
     }
+
+    /// Only in the long tests: actionlint is built first.
+    #[test]
+    fn the_workflows_are_valid() {
+        if std::env::var_os("PLIMSOLL_WHOLE").is_none() {
+            return;
+        }
+        let checked = testkit::ReleaseTool::Actionlint.command().current_dir(crate::root()).output();
+        let checked = checked.expect("actionlint starts");
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+    }
 }

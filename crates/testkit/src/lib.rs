@@ -7,12 +7,16 @@
 mod browser;
 #[cfg(feature = "cluster")]
 mod cluster;
+#[cfg(any(feature = "release-tools", feature = "terraform"))]
+mod go_program;
 #[cfg(feature = "oracle")]
 pub mod oracle;
 #[cfg(feature = "proxy")]
 pub mod proxy;
 #[cfg(feature = "python")]
 pub mod python;
+#[cfg(feature = "release-tools")]
+mod release_tools;
 pub mod seed;
 #[cfg(feature = "terraform")]
 pub mod terraform;
@@ -23,5 +27,7 @@ mod webhook;
 pub use browser::Browser;
 #[cfg(feature = "cluster")]
 pub use cluster::{ApiServer, Backup, Namespace, Sandbox, plimsoll};
+#[cfg(feature = "release-tools")]
+pub use release_tools::ReleaseTool;
 #[cfg(feature = "webhook")]
 pub use webhook::Webhook;

@@ -50,7 +50,8 @@ impl Files {
             let inside = format!("{path}/{name}");
             if !is_wanted(&entry) {
                 continue;
-            } else if entry.is_dir() {
+            }
+            if entry.is_dir() {
                 self.tree(&inside, &entry, is_wanted)?;
             } else {
                 self.copy(&inside, &entry);

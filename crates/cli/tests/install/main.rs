@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
 
+mod helm;
 mod lifecycle;
 mod manifests;
 

@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use sandbox::Environment;
-use sandbox::gobuild::{self, Binary, BuildEvent, Module};
+use sandbox::gobuild::{self, Binary, Module};
+
+use crate::go_program;
 
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -28,7 +30,7 @@ impl Client {
     pub fn terraform() -> Option<Self> {
         let environment = Environment::from_process().expect("tests have a home folder");
         let Some(program) = gobuild::find_program("terraform", &environment.path) else {
-            log("terraform is not on PATH: skipping its part of the tests");
+            go_program::log("terraform is not on PATH: skipping its part of the tests");
             return None;
         };
         Some(Self { name: "terraform", program })
@@ -73,7 +75,7 @@ fn build_tofu() -> PathBuf {
         ldflags: "",
         cold_build: Duration::from_secs(540),
     };
-    build(&module, "OpenTofu").join("tofu")
+    go_program::build(&module, "OpenTofu").join("tofu")
 }
 
 fn build_terraform() -> PathBuf {
@@ -100,27 +102,5 @@ fn build_terraform() -> PathBuf {
         ldflags: "-X main.experimentsAllowed=yes",
         cold_build: Duration::from_secs(200),
     };
-    build(&module, "Terraform").join("terraform")
-}
-
-/// The folder with the finished build.
-fn build(module: &Module<'_>, name: &str) -> PathBuf {
-    let environment = Environment::from_process().expect("tests have a home folder");
-    let mut tenths = 0;
-    let built = module.ensure(&environment.cache, &environment.path, &mut |event| match event {
-        BuildEvent::Started { estimate, .. } => {
-            log(&format!("building {name}, which takes up to {} minutes", estimate.as_secs().div_ceil(60)));
-        }
-        BuildEvent::Compiled { done, total } if done * 10 / total.max(1) > tenths => {
-            tenths = done * 10 / total.max(1);
-            log(&format!("building {name}: {done} of {total} packages"));
-        }
-        _ => {}
-    });
-    built.unwrap_or_else(|error| panic!("cannot build {name}: {error:?}"))
-}
-
-#[expect(clippy::print_stderr, reason = "a test that takes minutes, or is skipped, says so")]
-fn log(text: &str) {
-    eprintln!("{text}");
+    go_program::build(&module, "Terraform").join("terraform")
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use flate2::read::GzDecoder;
 use tempfile::TempDir;
-use testkit::Sandbox;
+use testkit::{ReleaseTool, Sandbox};
 
 use super::*;
 
@@ -90,10 +90,10 @@ fn unpack(archive: &Path, root: &Path) -> Value {
     config
 }
 
-/// An operator in the image; ends with this value.
-struct Operator(Child);
+/// A process that ends with this value.
+struct Process(Child);
 
-impl Drop for Operator {
+impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended by itself, which the test has then reported.
         let _ended = self.0.kill();
@@ -125,6 +125,32 @@ fn a_program_finds_its_libraries_in_the_image() {
 }
 
 #[test]
+fn crane_pushes_and_validates_the_image() {
+    if std::env::var_os("PLIMSOLL_WHOLE").is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let (archive, layout) = (folder.path().join("image.tar"), folder.path().join("layout"));
+    let digest = image().write(&[base(Path::new("/bin/sh")).unwrap()], &archive).unwrap();
+    tar::Archive::new(File::open(&archive).unwrap()).unpack(&layout).unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("127.0.0.1:{port}");
+    let mut registry = ReleaseTool::Crane.command();
+    registry.args(["registry", "serve", "--address", &address]).stderr(Stdio::null());
+    let _registry = Process(registry.spawn().unwrap());
+    let begun = Instant::now();
+    while std::net::TcpStream::connect(&address).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the registry does not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let name = format!("{address}/plimsoll:1.2.3");
+    let crane = |arguments: &[&str]| output(ReleaseTool::Crane.command().args(arguments)).unwrap();
+    crane(&["push", layout.to_str().unwrap(), &name]);
+    crane(&["validate", "--remote", &name]);
+    assert_eq!(crane(&["digest", &name]).trim(), digest);
+}
+
+#[test]
 fn the_image_has_all_that_the_operator_needs() {
     // Without optimisation, hashing the program takes minutes.
     if std::env::var_os("PLIMSOLL_WHOLE").is_none() {
@@ -143,7 +169,7 @@ fn the_image_has_all_that_the_operator_needs() {
     let health = format!("--health-address=127.0.0.1:{port}");
     command.args(["operator", "--kubeconfig=/kubeconfig", "--install-crds"]);
     command.args(["--metrics-address=off", &health]).env_clear().env("PATH", "/usr/sbin:/usr/bin:/bin");
-    let mut operator = Operator(command.stderr(Stdio::piped()).spawn().unwrap());
+    let mut operator = Process(command.stderr(Stdio::piped()).spawn().unwrap());
     let begun = Instant::now();
     while !is_ready(port) {
         if let Some(status) = operator.0.try_wait().unwrap() {
