@@ -94,9 +94,10 @@ pub(super) async fn watch(engine: &Arc<Engine>, identities: &Arc<Identities>, na
         tracing::warn!(secret = SECRET, namespace, %error, "cannot read the certificates for functions");
     }
     let key = Key { namespace: Some(namespace.to_owned()), name: SECRET.to_owned() };
-    match store.get(&key) {
-        Some(secret) => load(engine, identities, Whose::Given, &secret),
-        None => tracing::info!(secret = SECRET, namespace, "no certificates are given for functions"),
+    if let Some(secret) = store.get(&key) {
+        load(engine, identities, Whose::Given, &secret);
+    } else {
+        tracing::info!(secret = SECRET, namespace, "no certificates are given for functions");
     }
     let (engine, identities) = (Arc::clone(engine), Arc::clone(identities));
     tokio::spawn(async move {
@@ -165,9 +166,10 @@ pub fn function_secret(revision: &Object) -> Option<(String, String)> {
 
 /// Uses the certificates in a Secret. If they are invalid, the ones before stay in use.
 fn load(engine: &Engine, identities: &Identities, whose: Whose, secret: &Value) {
-    match read(secret) {
-        Some(pem) => identities.show(&engine.functions, whose, pem),
-        None => tracing::warn!(?whose, "ignoring a Secret without tls.crt, tls.key or ca.crt"),
+    if let Some(pem) = read(secret) {
+        identities.show(&engine.functions, whose, pem);
+    } else {
+        tracing::warn!(?whose, "ignoring a Secret without tls.crt, tls.key or ca.crt");
     }
 }
 

@@ -100,18 +100,17 @@ impl OwnAuthority {
     async fn load(&self, engine: &Engine, now: Timestamp) -> Result<Authority, AuthorityError> {
         let failed = |source| AuthorityError::Api { secret: SECRET.to_owned(), source };
         let reference = self.reference(SECRET);
-        let stored = match engine.client.read(&reference).await.map_err(failed)? {
-            Some(stored) => stored,
-            None => {
-                let new = Authority::create(AUTHORITY_DAYS, now)?;
-                match engine.client.create(&self.secret(&new.pem()), MANAGER).await {
-                    // Another copy was faster.
-                    Err(error) if error.is_already_exists() => {
-                        let stored = engine.client.read(&reference).await.map_err(failed)?;
-                        stored.ok_or(error).map_err(failed)?
-                    }
-                    created => created.map_err(failed)?,
+        let stored = if let Some(stored) = engine.client.read(&reference).await.map_err(failed)? {
+            stored
+        } else {
+            let new = Authority::create(AUTHORITY_DAYS, now)?;
+            match engine.client.create(&self.secret(&new.pem()), MANAGER).await {
+                // Another copy was faster.
+                Err(error) if error.is_already_exists() => {
+                    let stored = engine.client.read(&reference).await.map_err(failed)?;
+                    stored.ok_or(error).map_err(failed)?
                 }
+                created => created.map_err(failed)?,
             }
         };
         let pem = read(&Value::Object(stored)).unwrap_or_default();
