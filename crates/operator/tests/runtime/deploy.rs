@@ -48,7 +48,7 @@ fn the_kustomization_applies_unchanged() {
         &["create", "queues.queue.oracle.com"],
         &["get", "pods", "--namespace=default"],
         &["delete", "events", "--namespace=default"],
-        &["create", "deployments.apps", "--namespace=default"],
+        &["create", "serviceaccounts", "--namespace=default"],
         &["delete", "services", "--namespace=plimsoll-system"],
         &["create", "functions.pkg.crossplane.io"],
         &["update", "leases.coordination.k8s.io/plimsoll-operator", "--namespace=default"],
