@@ -68,7 +68,7 @@ impl Run {
         Self::cargo([&target[..], profile, &rest[..]].concat())
     }
 
-    fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+    fn with(mut self, name: &'static str, value: &impl ToString) -> Self {
         self.environment.push((name, value.to_string()));
         self
     }
@@ -124,7 +124,7 @@ impl Test {
             Self::Idle => vec![program, operator("endurance", "idle::")],
             Self::Simulation(histories) => ["operations", "operator"]
                 .map(|package| Run::tests(package, "simulation", "histories::", true))
-                .map(|run| run.with("PLIMSOLL_CASES", histories))
+                .map(|run| run.with("PLIMSOLL_CASES", &histories))
                 .into(),
             Self::Fuzz(time) => fuzz(root, time)?,
         })
@@ -143,7 +143,7 @@ fn fuzz(root: &Path, time: Duration) -> anyhow::Result<Vec<Run>> {
         let packages = packages.iter().flat_map(|package| ["--package", package]);
         let arguments = ["test", "--release", "--lib", "--tests"].into_iter().chain(packages);
         let run = Run::cargo(arguments.chain(["--", "any_"]));
-        return Ok(vec![run.with("PROPTEST_CASES", FUZZ_CASES)]);
+        return Ok(vec![run.with("PROPTEST_CASES", &FUZZ_CASES)]);
     }
     let mut targets = Vec::new();
     for entry in root.join("fuzz/fuzz_targets").read_dir().context("reading fuzz/fuzz_targets")? {
