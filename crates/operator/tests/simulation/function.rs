@@ -69,7 +69,7 @@ impl SimulatedFunction {
         let xr = &request.observed.composite.object;
         let name = xr.get("metadata").and_then(|it| it["name"].as_str()).unwrap_or_default().to_owned();
         let key = world.key(self.client, &format!("function {name}"));
-        let mut random = world.random(key);
+        let mut random = fastrand::Rng::with_seed(key);
         let wait = world.latency(&mut random);
         if world.strike(self.client, true).is_some() {
             let client = self.client;
@@ -114,11 +114,11 @@ impl SimulatedFunction {
         let parts: Vec<char> = text(xr, "/spec/parts").chars().collect();
         let mut desired = State::default();
         for (place, part) in parts.iter().enumerate() {
-            if forgotten != Some(place) {
+            if forgotten == Some(place) {
+                response.meta.ttl = Some(INCOMPLETE);
+            } else {
                 let observed = request.observed.resources.get(&part.to_string());
                 desired.resources.insert(part.to_string(), composed(*part, &edition, &colour, observed));
-            } else {
-                response.meta.ttl = Some(INCOMPLETE);
             }
         }
         desired.composite = Resource::of(json!({"status": {"count": parts.len(), "edition": edition}}));

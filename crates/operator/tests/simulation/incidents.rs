@@ -230,7 +230,9 @@ impl Stage {
             }
             Incident::Pause { plural, place, paused } => {
                 let id = world.server.all(plural).nth(*place).map(|(id, _)| id.clone());
-                id.into_iter().for_each(|id| world.server.pause(&id, *paused));
+                if let Some(id) = id {
+                    world.server.pause(&id, *paused);
+                }
             }
             Incident::Edition(edition) => world.server.compose(&format!("edition-{edition}")),
             Incident::Paint(colour) => {
@@ -274,7 +276,9 @@ impl Stage {
             (world.weather, world.kill) = (Weather::default(), None);
             for plural in ["apps", "xapps"] {
                 let all: Vec<_> = world.server.all(plural).map(|(id, _)| id.clone()).collect();
-                all.iter().for_each(|id| world.server.pause(id, false));
+                for id in all {
+                    world.server.pause(&id, false);
+                }
             }
             world.server.serve("shelves", true);
             world.server.serve("things", true);

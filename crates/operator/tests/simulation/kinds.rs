@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 /// A kind and the versions in which it is served.
+#[expect(clippy::struct_field_names, reason = "a kind has a kind")]
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
     pub(crate) group: String,

@@ -4,6 +4,8 @@
 //! The seed decides everything that happens, so `PLIMSOLL_SEED=<number>` plays one history again; `PLIMSOLL_CASES=<number>`
 //! plays more.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod controllers;
 mod function;
 mod histories;

@@ -242,7 +242,7 @@ fn merge(live: &mut Value, intent: &Value, name: &str) {
         (Value::Array(live), Value::Array(intent)) => match List::named(name) {
             List::Atomic => live.clone_from(intent),
             List::Set => {
-                live.extend(intent.iter().filter(|item| !live.contains(item)).cloned().collect::<Vec<_>>())
+                live.extend(intent.iter().filter(|item| !live.contains(item)).cloned().collect::<Vec<_>>());
             }
             list @ (List::Keyed(_) | List::Owners) => {
                 let key = if let List::Keyed(key) = list { key } else { "uid" };
@@ -277,7 +277,8 @@ fn remove(object: &mut Value, path: &[String]) {
     }
     let Some(items) = object.as_array_mut() else { return };
     if let Some(wanted) = first.strip_prefix("v:") {
-        items.retain(|item| item.to_string() != wanted);
+        let wanted: Option<Value> = serde_json::from_str(wanted).ok();
+        items.retain(|item| Some(item) != wanted.as_ref());
     } else if let Some(key) = first.strip_prefix("k:").and_then(|key| serde_json::from_str::<Value>(key).ok())
     {
         let is_it = |item: &Value| {

@@ -137,7 +137,7 @@ impl Network {
         {
             let mut world = self.lock();
             let key = world.key(client, &request.to_string());
-            let mut random = world.random(key);
+            let mut random = fastrand::Rng::with_seed(key);
             let latency = world.latency(&mut random);
             let delivery = Delivery::Request { client, request, reply };
             // What a frozen operator is about to send waits until it thaws; what it has sent does not.
@@ -200,10 +200,6 @@ impl World {
         hasher.finish()
     }
 
-    pub(crate) fn random(&self, key: u64) -> fastrand::Rng {
-        fastrand::Rng::with_seed(key)
-    }
-
     pub(crate) fn latency(&self, random: &mut fastrand::Rng) -> u64 {
         if random.u32(..1000) < self.weather.slow { random.u64(300..20_000) } else { random.u64(1..25) }
     }
@@ -229,7 +225,7 @@ impl World {
             (Some(Life::Dead), _) => {}
             (_, Delivery::Request { client, request, reply }) => match self.take(client, request) {
                 Some(answer) if life == Some(Life::Frozen) => {
-                    self.held.push(Delivery::Reply { answer, to: reply })
+                    self.held.push(Delivery::Reply { answer, to: reply });
                 }
                 // The operator may have stopped waiting.
                 Some(answer) => drop(reply.send(answer)),
@@ -254,7 +250,7 @@ impl World {
             Delivery::Controllers => {
                 self.is_control_due = false;
                 let key = self.key(usize::MAX, "controllers");
-                let mut random = self.random(key);
+                let mut random = fastrand::Rng::with_seed(key);
                 if controllers::step(&mut self.server, &mut random) {
                     self.control();
                 }
@@ -265,7 +261,7 @@ impl World {
     fn control(&mut self) {
         if !std::mem::replace(&mut self.is_control_due, true) {
             let key = self.key(usize::MAX, "control");
-            let wait = self.random(key).u64(5..1500);
+            let wait = fastrand::Rng::with_seed(key).u64(5..1500);
             self.schedule(wait, key, Delivery::Controllers);
         }
     }
@@ -274,7 +270,7 @@ impl World {
     fn take(&mut self, client: usize, request: Request) -> Option<Reply> {
         let key = self.key(client, &format!("take {request}"));
         key.hash(&mut self.trace);
-        let mut random = self.random(key);
+        let mut random = fastrand::Rng::with_seed(key);
         let dies = self.strike(client, request.verb != Verb::Watch);
         if dies == Some(false) {
             self.note(format_args!("operator {client} dies before {request}"));
@@ -414,7 +410,7 @@ impl World {
         let what = format!("line {} {} {}", stream.request, change.id, change.version);
         let (client, before) = (stream.client, stream.due);
         let key = self.key(client, &what);
-        let mut random = self.random(key);
+        let mut random = fastrand::Rng::with_seed(key);
         let is_late = random.u32(..1000) < self.weather.late;
         let wait = if is_late { random.u64(500..30_000) } else { random.u64(1..30) };
         let is_twice = is_late && random.bool();

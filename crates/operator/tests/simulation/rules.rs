@@ -113,7 +113,9 @@ impl Rules {
                 twice = Some(format!("XR {uid} has two resources {key:?}: {other} and {id}"));
             }
         }
-        twice.into_iter().for_each(|what| self.broken(what));
+        if let Some(twice) = twice {
+            self.broken(twice);
+        }
         let claims: BTreeSet<&str> = server.all("apps").map(|(id, _)| id.name.as_str()).collect();
         let is_left = |xr: &Value| {
             let claim = xr["spec"]["claimRef"]["name"].as_str();

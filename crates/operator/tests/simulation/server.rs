@@ -306,7 +306,9 @@ impl Server {
         let content = |object: &Value| {
             let mut content = object.clone();
             if let Some(fields) = content.as_object_mut() {
-                ["metadata", "status", "apiVersion"].iter().for_each(|key| drop(fields.remove(*key)));
+                for key in ["metadata", "status", "apiVersion"] {
+                    fields.remove(key);
+                }
             }
             content
         };

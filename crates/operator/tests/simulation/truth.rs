@@ -72,7 +72,7 @@ fn are_true(id: &Id, object: &Value, kinds: &[&str], check: &mut impl FnMut(bool
             condition.is_some_and(|one| one["status"] == "True"),
             format!(
                 "{id} is not {kind}: {}",
-                condition.map_or_else(|| "it does not say".to_owned(), |it| it.to_string())
+                condition.map_or_else(|| "it does not say".to_owned(), ToString::to_string)
             ),
         );
     }
