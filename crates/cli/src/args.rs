@@ -78,6 +78,10 @@ pub(crate) enum Format {
     Yaml,
     /// Names only, one per line, as in `deployment.apps/web`
     Name,
+    /// Unified diff of whole objects, for `patch`; only of plan, apply and drift
+    Diff,
+    /// For a pull request, with collapsed details; only of plan, apply and drift
+    Markdown,
 }
 
 #[derive(Debug, Subcommand)]

@@ -35,6 +35,9 @@ use crate::support::exit::Outcome;
 use crate::support::printer::Printer;
 
 pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
+    if !matches!(command, Command::Plan(_) | Command::Apply(_) | Command::Drift(_)) {
+        printer.refuse_reports()?;
+    }
     match command {
         Command::Plan(args) => plan::run(&args, printer),
         Command::Apply(args) => apply::run(&args, printer),

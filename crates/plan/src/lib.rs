@@ -28,6 +28,6 @@ pub use body::{body_for_dry_run, body_to_send, to_release};
 pub use codes::CODES;
 pub use fingerprint::fingerprint;
 pub use overlay::{lay_over, replace_present, values_at};
-pub use preview::{FieldChange, Preview};
+pub use preview::{FieldChange, Preview, visible};
 pub use question::{LastAnswer, LocalAnswer, Question, local_answer, not_asked, question};
 pub use takeover::{after_takeover, takeover_patch};

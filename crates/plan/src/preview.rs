@@ -192,8 +192,9 @@ pub(crate) fn holders(object: &Observed, path: &FieldPath) -> Vec<FieldManager> 
     object.managed().holders(path).into_iter().cloned().collect()
 }
 
-/// The part of an object that its author decides: no status, and nothing that the API server sets by itself.
-fn visible(object: &Value, key: &MaskKey) -> Value {
+/// The part of an object that its author decides: no status, and nothing that the API server sets by itself. Values of
+/// Secrets are masked.
+pub fn visible(object: &Value, key: &MaskKey) -> Value {
     let mut object = secret::masked(object, key);
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");

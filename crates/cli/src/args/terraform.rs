@@ -19,6 +19,8 @@ pub(crate) enum Terraform {
 
 Afterwards `terraform init -upgrade` selects it. Nothing else has to be configured.
 
+Exit status: 0 done, 1 error
+
 Examples:
   plimsoll terraform install
   plimsoll terraform install --as-version 0.3.900

@@ -12,6 +12,8 @@ use super::plan::WriterArgs;
 #[command(
     after_help = "Prints the address to open, with a token that every browser needs. The page writes nothing to the cluster.
 
+Exit status: 0 stopped, 1 error
+
 Examples:
   plimsoll ui
   plimsoll ui -f manifests/

@@ -34,7 +34,7 @@ pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
 
 /// Applies objects, whose files are not read again.
 pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printer) -> Outcome {
-    let writer = Writer::new(&args.writer)?;
+    let writer = Writer::new(&args.writer)?.for_format(printer.format());
     let cluster = Cluster::connect(&args.cluster)?;
     let mut batch = Batch::resolve(loaded, &args.set, &cluster, "Apply").await?;
     if !batch.problems.is_empty() {

@@ -20,7 +20,7 @@ pub(super) fn run(args: &Crds, printer: &mut Printer) -> Outcome {
     let all: Vec<Value> = args.controllers.iter().flat_map(|half| definitions(*half, &kinds)).collect();
     match printer.format() {
         Format::Json => printer.structured(&json!({ "apiVersion": "v1", "kind": "List", "items": all }))?,
-        Format::Text | Format::Yaml => {
+        Format::Text | Format::Yaml | Format::Diff | Format::Markdown => {
             let documents: Vec<String> = all.iter().map(manifest::to_yaml).collect();
             printer.raw(documents.join("---\n").as_bytes())?;
         }

@@ -17,7 +17,7 @@ use crate::support::report::{junit, text};
 pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         // Nothing is written: with force, a dry run shows the values even if other managers hold fields.
-        let writer = Writer::by(&args.field_manager, &args.leave)?.forced();
+        let writer = Writer::by(&args.field_manager, &args.leave)?.forced().for_format(printer.format());
         let (batch, cluster) = Batch::load(&args.bodies, &SetArgs::default(), &args.cluster, "Drift").await?;
         let additions = if args.additions { batch.additions(&writer) } else { Vec::new() };
         let bar = printer.progress(batch.objects.len(), "planning");

@@ -41,7 +41,7 @@ pub(super) fn run(args: &Install, printer: &mut Printer) -> Outcome {
         Format::Yaml => {
             printer.raw(documents(&objects).as_bytes()).map(|()| Exit::Success).map_err(Failure::from)
         }
-        Format::Text | Format::Name => until_interrupted(install(args, &objects, printer)),
+        _ => until_interrupted(install(args, &objects, printer)),
     }
 }
 

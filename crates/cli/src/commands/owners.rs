@@ -88,8 +88,9 @@ impl Answer {
         match self {
             Self::Object(object) => Ok(object.to_json(&object.lines()?)),
             Self::Who(found) => {
-                let rows =
-                    found.iter().flat_map(|(path, entries)| entries.iter().map(move |entry| row(path, entry)));
+                let rows = found
+                    .iter()
+                    .flat_map(|(path, entries)| entries.iter().map(move |entry| row(path, entry)));
                 Ok(rows.collect())
             }
         }

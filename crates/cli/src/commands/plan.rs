@@ -10,7 +10,7 @@ use crate::support::report::text;
 
 pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let writer = Writer::new(&args.writer)?;
+        let writer = Writer::new(&args.writer)?.for_format(printer.format());
         let (batch, cluster) = Batch::load(&args.bodies, &args.set, &args.cluster, "Plan").await?;
         let bar = printer.progress(batch.objects.len(), "planning");
         let report = batch.preview(&cluster.session, &writer, bar).await;

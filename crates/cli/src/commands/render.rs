@@ -50,7 +50,7 @@ fn show(rendered: &Rendered, args: &Render, printer: &mut Printer) -> io::Result
     let context = json!({"apiVersion": RENDER_VERSION, "kind": "Context", "fields": fields});
     let context = Some(context).filter(|_| args.include_context);
     match printer.format() {
-        Format::Text | Format::Yaml => {
+        Format::Text | Format::Yaml | Format::Diff | Format::Markdown => {
             let objects = [&composite].into_iter().chain(&composed);
             for document in objects.chain(results.iter().flatten()).chain(&context) {
                 printer.data("---")?;

@@ -72,7 +72,7 @@ fn env(environment: &Environment, which: &Which, printer: &mut Printer) -> Outco
     let path = ready(environment, &which.name)?.kubeconfig;
     match printer.format() {
         Format::Json | Format::Yaml => printer.structured(&json!({ "KUBECONFIG": path }))?,
-        Format::Text | Format::Name => {
+        Format::Text | Format::Name | Format::Diff | Format::Markdown => {
             printer
                 .data(format_args!("export KUBECONFIG={}", view::shell_quoted(&path.to_string_lossy())))?;
         }
@@ -94,8 +94,8 @@ fn purge(environment: &Environment, printer: &mut Printer) -> Outcome {
     let freed = sandbox::purge(environment)?;
     match printer.format() {
         Format::Json | Format::Yaml => printer.structured(&json!({ "freedBytes": freed }))?,
-        Format::Text | Format::Name if freed == 0 => printer.message("nothing to remove"),
-        Format::Text | Format::Name => {
+        _ if freed == 0 => printer.message("nothing to remove"),
+        Format::Text | Format::Name | Format::Diff | Format::Markdown => {
             printer.message(format_args!("{GOOD}removed{GOOD:#} {} MB of built programs", freed / 1_000_000));
         }
     }

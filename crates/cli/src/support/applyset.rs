@@ -110,6 +110,11 @@ impl ApplySet {
         self.members.iter().map(|(target, _)| target)
     }
 
+    /// A member as it is in the cluster.
+    pub(crate) fn member(&self, target: &ObjectRef) -> Option<&Value> {
+        self.members.iter().find(|(member, _)| member == target).map(|(_, object)| object)
+    }
+
     /// Lists the members by the kinds and namespaces that the parent names.
     async fn list(&mut self, session: &Session) -> Result<(), Failure> {
         let Some(found) = &self.found else { return Ok(()) };

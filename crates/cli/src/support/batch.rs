@@ -29,7 +29,7 @@ use super::exit::Failure;
 use super::files::{self, Loaded};
 use super::in_flight::InFlight;
 use super::mask_key::MASK_KEY;
-use super::report::{ObjectReport, Report};
+use super::report::{ObjectReport, Report, Whole};
 use crate::args::applyset::SetArgs;
 use crate::args::cluster::ClusterArgs;
 use crate::args::plan::BodyArgs;
@@ -129,8 +129,12 @@ impl Batch {
         if let Some(report) = self.settled(object, dry_runs).await {
             return report;
         }
-        if let Some(pending) = object.pending {
-            return ObjectReport::pending(&object.target, pending);
+        let pending = |pending: Pending| {
+            let whole = || Whole { before: None, after: Some(plan::visible(&object.body, &MASK_KEY)) };
+            ObjectReport::pending(&object.target, pending).with_whole(writer.keeps_whole.then(whole))
+        };
+        if let Some(missing) = object.pending {
+            return pending(missing);
         }
         let write = writer.write().dry_run();
         let compare = |reply| self.compare(object, reply, writer).of_dry_run(&object.body);
@@ -139,9 +143,7 @@ impl Batch {
             Err(error) => error,
         };
         match error.class() {
-            _ if self.creates_missing_namespace(&error) => {
-                ObjectReport::pending(&object.target, Pending::Namespace)
-            }
+            _ if self.creates_missing_namespace(&error) => pending(Pending::Namespace),
             _ if error.is_unauthorized() => match dry_runs.local_answer(&object.target).await {
                 LocalAnswer::Unchanged => ObjectReport::unchanged(&object.target),
                 LocalAnswer::NotAsked => ObjectReport::not_asked(&object.target),
@@ -270,7 +272,12 @@ impl Batch {
         let preview = Preview::new(&desired, prior, live, &answer, &MASK_KEY);
         let reporting = Reporting { list_items: ListItems::ByKey, ..Reporting::default() };
         let warnings = preview.warnings(&target.to_string(), &reporting, Some(OMIT_FIELDS));
-        ObjectReport::known(target, preview, warnings.into_iter().chain(findings).collect())
+        let whole = writer.keeps_whole.then(|| {
+            let visible = |object: &Observed| Some(plan::visible(object.object(), &MASK_KEY));
+            Whole { before: live.and_then(visible), after: visible(&answer) }
+        });
+        let findings = warnings.into_iter().chain(findings).collect();
+        ObjectReport::known(target, preview, findings).with_whole(whole)
     }
 
     /// Whether the same files create the missing namespace.

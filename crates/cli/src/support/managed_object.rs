@@ -5,8 +5,6 @@ mod lines;
 pub(crate) use lines::Line;
 
 use diag::Diagnostic;
-use fields::jsonpath::{Place, Step};
-use fields::{FieldPath, PathElement};
 use manifest::{ObjectRef, secret, server_metadata};
 use ownership::{Entry, FieldManager, Observed};
 use serde_json::{Value, json};
@@ -76,21 +74,6 @@ impl ManagedObject {
             "managers": self.entries().iter().map(manager).collect::<Vec<_>>(),
             "yaml": lines.iter().flat_map(|line| [line.text.as_str(), "\n"]).collect::<String>(),
         })
-    }
-
-    /// The field path of a place in the object.
-    pub(crate) fn path_of(&self, place: &Place) -> FieldPath {
-        let (mut value, mut shape) = (&self.object, self.live.schema().root());
-        let elements = place.iter().map(|step| {
-            let element;
-            (element, value) = match step {
-                Step::Key(name) => (PathElement::field(name), &value[name.as_str()]),
-                Step::Index(index) => (shape.item(*index, &value[*index]), &value[*index]),
-            };
-            shape = shape.step(&element);
-            element
-        });
-        elements.collect()
     }
 }
 

@@ -70,6 +70,19 @@ impl Printer {
             .into())
     }
 
+    /// Rejects the formats of plans for a command that makes none.
+    pub(crate) fn refuse_reports(&self) -> Result<(), Failure> {
+        if !matches!(self.format, Format::Diff | Format::Markdown) {
+            return Ok(());
+        }
+        Err(Diagnostic::error(
+            codes::FORMAT_UNSUPPORTED,
+            "only plan, apply and drift have this output format",
+        )
+        .hint("Omit --output, or use text, json, yaml or name.")
+        .into())
+    }
+
     /// Data, for a person or a program.
     pub(crate) fn data(&mut self, text: impl fmt::Display) -> io::Result<()> {
         writeln!(self.stdout, "{text}")
@@ -109,7 +122,8 @@ impl Printer {
         match self.format {
             Format::Json | Format::Yaml => self.structured(data),
             Format::Name => names.into_iter().try_for_each(|name| self.data(name)),
-            Format::Text => text(self),
+            // Of a report; `Printer::refuse_reports` has refused them for other commands.
+            Format::Text | Format::Diff | Format::Markdown => text(self),
         }
     }
 

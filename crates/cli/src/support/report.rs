@@ -1,8 +1,10 @@
 //! The results for all objects, for people, programs and CI.
 
 mod change_text;
+mod diff;
 mod findings;
 mod junit;
+mod markdown;
 mod set;
 pub(crate) mod text;
 
@@ -18,6 +20,9 @@ use super::applyset::SetPlan;
 use super::batch::resolve::Pending;
 use super::exit::Exit;
 use crate::codes;
+
+/// The version of `-o json`, which `book/src/reference/report-v1.schema.json` describes. Additions do not change it.
+const SCHEMA: &str = "plimsoll.dev/report/v1";
 
 /// The results for all objects, in the order in which they are applied.
 pub(crate) struct Report {
@@ -40,6 +45,14 @@ pub(crate) struct ObjectReport {
     pub(crate) findings: Vec<Diagnostic>,
     /// How the wait for the object ended.
     pub(crate) wait: Option<WaitResult>,
+    /// The whole object before and after, if it is known and the format shows it. Values of Secrets are masked.
+    pub(crate) whole: Option<Whole>,
+}
+
+/// An object before and after; `None` if it does not exist.
+pub(crate) struct Whole {
+    pub(crate) before: Option<Value>,
+    pub(crate) after: Option<Value>,
 }
 
 pub(crate) enum WaitResult {
@@ -68,6 +81,18 @@ pub(crate) enum Action {
 }
 
 impl Action {
+    /// What stands before the name of an object.
+    pub(crate) const fn sign(self) -> &'static str {
+        match self {
+            Self::Create => "+",
+            Self::Change | Self::Addition => "~",
+            Self::Hold | Self::Nothing => "=",
+            Self::Going => "-",
+            Self::Pending => "?",
+            Self::Refused => "!",
+        }
+    }
+
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -84,8 +109,16 @@ impl Action {
 
 impl ObjectReport {
     fn new(target: &ObjectRef, state: ObjectState, findings: Vec<Diagnostic>) -> Self {
-        let (additions, wait) = (Vec::new(), None);
-        Self { target: target.clone(), state, not_asked: false, is_going: false, additions, findings, wait }
+        Self {
+            target: target.clone(),
+            state,
+            not_asked: false,
+            is_going: false,
+            additions: Vec::new(),
+            findings,
+            wait: None,
+            whole: None,
+        }
     }
 
     pub(crate) fn known(target: &ObjectRef, preview: Preview, findings: Vec<Diagnostic>) -> Self {
@@ -103,6 +136,11 @@ impl ObjectReport {
 
     pub(crate) fn pending(target: &ObjectRef, pending: Pending) -> Self {
         Self::new(target, ObjectState::Pending(pending), Vec::new())
+    }
+
+    /// The same with the whole object, if there is one.
+    pub(crate) fn with_whole(self, whole: Option<Whole>) -> Self {
+        Self { whole, ..self }
     }
 
     pub(crate) fn refused(target: &ObjectRef, why: Diagnostic) -> Self {
@@ -225,6 +263,7 @@ impl Report {
 
     pub(crate) fn to_json(&self) -> Value {
         let mut report = json!({
+            "schema": SCHEMA,
             "objects": self.objects.iter().map(ObjectReport::to_json).collect::<Vec<_>>(),
             "problems": self.problems.iter().map(finding).collect::<Vec<_>>(),
         });

@@ -3,6 +3,7 @@
 mod program;
 
 mod applysets;
+mod beside_kubectl;
 mod delete;
 mod errors;
 mod every_change;
@@ -16,6 +17,7 @@ mod owners;
 mod permissions;
 mod plan;
 mod refusals;
+mod report_formats;
 mod several_objects;
 mod takeover;
 mod tree;

@@ -80,7 +80,8 @@ async fn a_plan_shows_fields_and_its_exit_status_tells_whether_anything_changes(
           "takes": []
         }
       ],
-      "problems": []
+      "problems": [],
+      "schema": "plimsoll.dev/report/v1"
     }
     --- stderr
     1 to change

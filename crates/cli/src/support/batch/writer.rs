@@ -9,6 +9,7 @@ use manifest::ObjectRef;
 use ownership::{Desired, FieldManager, Handover, Observed};
 use serde_json::Value;
 
+use crate::args::Format;
 use crate::args::plan::{LeaveArgs, WriterArgs};
 use crate::codes;
 use crate::support::exit::Failure;
@@ -27,6 +28,8 @@ pub(crate) struct Writer {
     ignore: IgnoreFields,
     /// The managers to leave all their fields to.
     leave_to: Vec<FieldManager>,
+    /// Whether reports have whole objects.
+    pub(crate) keeps_whole: bool,
 }
 
 impl Writer {
@@ -43,7 +46,13 @@ impl Writer {
             take: IgnoreFields::default(),
             ignore: patterns(&leave.ignore, "--ignore")?,
             leave_to: leave.leave_to.iter().map(|name| FieldManager::new(name.as_str())).collect(),
+            keeps_whole: false,
         })
+    }
+
+    /// The same for this output format.
+    pub(crate) fn for_format(self, format: Format) -> Self {
+        Self { keeps_whole: format == Format::Diff, ..self }
     }
 
     /// The same, taking all fields from other managers.

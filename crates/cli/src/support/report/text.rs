@@ -10,8 +10,9 @@ use plan::{FieldChange, Preview};
 
 use super::change_text::{ChangeText, Line};
 use super::findings::findings;
-use super::set;
 use super::{Action, ObjectReport, ObjectState, Report, names};
+use super::{diff, markdown, set};
+use crate::args::Format;
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +29,10 @@ const MOST_NAMED: usize = 3;
 pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full: bool) -> io::Result<()> {
     let touched = report.objects.iter().filter(|object| object.action() != Action::Nothing);
     let names = touched.map(|it| object_name(&it.target));
-    let show = |printer: &mut Printer| {
-        if let Some(set) = &report.set {
-            set::show(printer, set, tense)?;
-        }
-        report.objects.iter().try_for_each(|it| object(printer, it, full))
+    let show = |printer: &mut Printer| match printer.format() {
+        Format::Diff => printer.raw(diff::diff(report).as_bytes()),
+        Format::Markdown => printer.raw(markdown::markdown(report, tense).as_bytes()),
+        _ => listing(printer, report, tense, full),
     };
     match tense {
         Tense::Applied => printer.outcome(&report.to_json(), names, show)?,
@@ -48,17 +48,23 @@ pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full:
     Ok(())
 }
 
+fn listing(printer: &mut Printer, report: &Report, tense: Tense, full: bool) -> io::Result<()> {
+    if let Some(set) = &report.set {
+        set::show(printer, set, tense)?;
+    }
+    report.objects.iter().try_for_each(|it| object(printer, it, full))
+}
+
 /// Renders one object; nothing if it does not change.
 fn object(printer: &mut Printer, report: &ObjectReport, full: bool) -> io::Result<()> {
-    let (style, sign) = match report.action() {
+    let style = match report.action() {
         Action::Nothing => return Ok(()),
-        Action::Create => (GOOD, "+"),
-        Action::Change | Action::Addition => (PENDING, "~"),
-        Action::Hold => (DIM, "="),
-        Action::Going => (PENDING, "-"),
-        Action::Pending => (GOOD, "?"),
-        Action::Refused => (BAD, "!"),
+        Action::Create | Action::Pending => GOOD,
+        Action::Change | Action::Addition | Action::Going => PENDING,
+        Action::Hold => DIM,
+        Action::Refused => BAD,
     };
+    let sign = report.action().sign();
     printer.data(format_args!("{style}{sign} {}{style:#}", report.target))?;
     match &report.state {
         ObjectState::Known(preview) => fields(printer, preview, full)?,
@@ -110,7 +116,7 @@ fn change(printer: &mut Printer, text: &ChangeText, held: &str) -> io::Result<()
     })
 }
 
-fn managers(managers: &[FieldManager]) -> String {
+pub(super) fn managers(managers: &[FieldManager]) -> String {
     match managers {
         [] => "no manager".to_owned(),
         _ => managers.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", "),
@@ -118,7 +124,7 @@ fn managers(managers: &[FieldManager]) -> String {
 }
 
 /// The managers of a field, before and after, and anything unusual about them.
-fn holding(change: &FieldChange) -> String {
+pub(super) fn holding(change: &FieldChange) -> String {
     if change.is_allocated {
         return String::new();
     }
@@ -151,7 +157,7 @@ pub(crate) fn problems(count: usize) -> String {
 }
 
 /// `1 to create, 2 to change, 3 unchanged`
-fn summary(report: &Report, tense: Tense) -> String {
+pub(super) fn summary(report: &Report, tense: Tense) -> String {
     let words: [(Action, &str, Style); 8] = [
         (Action::Create, ["to create", "created", "missing"][tense as usize], GOOD),
         (Action::Pending, ["to create later", "waited for", "missing"][tense as usize], GOOD),
