@@ -54,7 +54,9 @@ mod tests {
     fn they_read_like_those_of_sha256sum() {
         let folder = tempfile::tempdir().unwrap();
         let files = ["b", "a"].map(|name| folder.path().join(name));
-        files.iter().for_each(|file| fs::write(file, "").unwrap());
+        for file in &files {
+            fs::write(file, "").unwrap();
+        }
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(of(&files).unwrap(), format!("{empty}  a\n{empty}  b\n"));
     }

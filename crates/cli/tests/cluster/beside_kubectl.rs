@@ -147,8 +147,8 @@ fn map(name: &str, value: &str) -> Value {
 fn write_files(folder: &Path) {
     let write = |name: &str, content: &Value| {
         let path = folder.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content.to_string()).unwrap();
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder is the test's own");
+        std::fs::write(path, content.to_string()).expect("the folder is the test's own");
     };
     write("new.yaml", &map("new", "new"));
     write("changed.yaml", &map("new", "changed"));
@@ -174,29 +174,29 @@ fn write_files(folder: &Path) {
     let mut generated = map("", "generated");
     generated["metadata"] = json!({ "generateName": "run-" });
     write("generated.yaml", &generated);
-    std::fs::write(folder.join("broken.yaml"), "a: [\n").unwrap();
+    std::fs::write(folder.join("broken.yaml"), "a: [\n").expect("the folder is the test's own");
 }
 
-/// Runs a command line in the namespace; the exit status, and what was said for a failure's message.
+/// Runs a command line in the namespace; the exit status, and the output for a failure's message.
 fn run(mut command: Command, line: &str, folder: &Path) -> (i32, String) {
     let dir = folder.display().to_string();
     command.args(line.split(' ').map(|word| word.replace("{dir}", &dir)));
     let output = with_input(command, &map("piped", "piped").to_string());
-    let said =
+    let printed =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    (output.status.code().unwrap_or(-1), said)
+    (output.status.code().unwrap_or(-1), printed)
 }
 
 /// The ConfigMaps that tasks made: data and labels by name, or by the beginning of a generated one.
 fn left(ns: &Namespace) -> BTreeMap<String, (Value, Value)> {
-    let said = ns.kubectl(&["get", "cm", "-o", "json"]).unwrap();
-    let list: Value = serde_json::from_str(&said).unwrap();
+    let printed = ns.kubectl(&["get", "cm", "-o", "json"]).expect("ConfigMaps can be read");
+    let list: Value = serde_json::from_str(&printed).expect("kubectl prints JSON");
     let entry = |item: &Value| {
-        let name = item["metadata"]["name"].as_str().unwrap();
+        let name = item["metadata"]["name"].as_str().expect("a name");
         let name = if name.starts_with("run-") { "run-" } else { name };
         (name.to_owned(), (item["data"].clone(), item["metadata"]["labels"].clone()))
     };
-    let items = list["items"].as_array().unwrap().iter().map(entry);
+    let items = list["items"].as_array().expect("a list").iter().map(entry);
     items.filter(|(name, _)| name != "kube-root-ca.crt").collect()
 }
 

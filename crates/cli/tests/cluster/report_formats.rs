@@ -32,8 +32,8 @@ fn patch(folder: &Path, diff: &str) {
         .stdout(Stdio::piped())
         .spawn()
         .expect("patch is installed");
-    child.stdin.take().unwrap().write_all(diff.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    child.stdin.take().expect("a pipe").write_all(diff.as_bytes()).expect("patch reads the diff");
+    let output = child.wait_with_output().expect("patch ends");
     assert!(output.status.success(), "{}\n{diff}", String::from_utf8_lossy(&output.stdout));
 }
 

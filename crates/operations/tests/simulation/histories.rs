@@ -259,7 +259,7 @@ fn check(work_requests: bool, cases: u32) {
         panic!("{failure}");
     }
     let steps = steps.get();
-    assert!(steps > 50 * usize::try_from(cases).unwrap(), "{steps} steps");
+    assert!(steps > 50 * usize::try_from(cases).expect("a count"), "{steps} steps");
 }
 
 #[test]

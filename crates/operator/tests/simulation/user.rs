@@ -89,15 +89,12 @@ impl Server {
         if self.is_terminating(&kind) && self.get(&id).is_none() {
             return false;
         }
-        match self.get(&id).cloned() {
-            Some(live) => {
-                let applied = managed_fields::apply(Value::clone(&live), object, PERSON);
-                self.put(&id, applied, &kind);
-            }
-            None => {
-                let applied = managed_fields::apply(json!({}), object, PERSON);
-                self.insert(&id, applied, &kind);
-            }
+        if let Some(live) = self.get(&id).cloned() {
+            let applied = managed_fields::apply(Value::clone(&live), object, PERSON);
+            self.put(&id, applied, &kind);
+        } else {
+            let applied = managed_fields::apply(json!({}), object, PERSON);
+            self.insert(&id, applied, &kind);
         }
         true
     }

@@ -81,7 +81,9 @@ spec:
 async fn every_row_is_planned_and_applied() {
     for client in Client::all() {
         let case = Case::new("rows", client).await;
-        ROWS.iter().for_each(|row| row.write(&case, 3, row.ignored_before));
+        for row in &ROWS {
+            row.write(&case, 3, row.ignored_before);
+        }
         case.workspace.apply(&[]).expect_success();
         let deployment = |row: &Row| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": row.name}});
         for row in &ROWS {
@@ -90,7 +92,9 @@ async fn every_row_is_planned_and_applied() {
                 case.namespace.merge_as("autoscaler", &deployment(row), &change).await;
             }
         }
-        ROWS.iter().for_each(|row| row.write(&case, row.planned, row.ignored_now));
+        for row in &ROWS {
+            row.write(&case, row.planned, row.ignored_now);
+        }
         let planned = case.workspace.plan(&[]).expect_success().text();
         for row in &ROWS {
             let warnings = row.warnings(&case, &planned);

@@ -78,7 +78,8 @@ mod tests {
         for folder in ["", "monitoring/"] {
             for entry in fs::read_dir(deploy.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
-                if name.ends_with(".yaml") && name != "kustomization.yaml" {
+                let is_manifest = Path::new(&name).extension().is_some_and(|extension| extension == "yaml");
+                if is_manifest && name != "kustomization.yaml" {
                     files.insert(format!("deploy/{folder}{name}"));
                 }
             }

@@ -8,7 +8,7 @@ use futures::future::try_join_all;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
 
-use super::base::PARTS;
+use super::base::{PARTS, Part};
 use super::objects::LABELS;
 use crate::codes;
 use crate::support::exit::Failure;
@@ -74,7 +74,7 @@ pub(in crate::commands) fn label_selector() -> String {
 
 /// The kinds of everything that may be installed, but CRDs and namespaces.
 fn installed_kinds() -> BTreeSet<GroupVersionKind> {
-    let objects = PARTS.iter().flat_map(|part| part.objects());
+    let objects = PARTS.iter().flat_map(Part::objects);
     let kinds = objects.filter_map(|object| reference_of(&object)).map(|object| object.gvk);
     kinds.filter(|kind| kind.kind() != "Namespace").collect()
 }

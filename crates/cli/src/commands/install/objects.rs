@@ -22,6 +22,7 @@ const PER_SHARD: [&str; 5] =
 const TENANT_ACCOUNT: &str = "plimsoll-composer";
 
 /// What to install.
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent choice of the user")]
 pub(super) struct Installation {
     pub(super) namespace: String,
     pub(super) image: String,

@@ -22,7 +22,7 @@ const NAMED: usize = 5;
 pub(super) fn run(args: &MigrateCrossplane, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let session = Cluster::connect(&args.cluster)?.session;
-        let survey = Survey::take(&session).await.map_err(failed)?;
+        let survey = Survey::take(&session).await.map_err(|error| failed(&error))?;
         if !args.apply {
             return preview(args, &survey, printer);
         }
@@ -34,7 +34,7 @@ pub(super) fn run(args: &MigrateCrossplane, printer: &mut Printer) -> Outcome {
     })
 }
 
-fn failed(error: Error) -> Failure {
+fn failed(error: &Error) -> Failure {
     error.diagnostic("Migrate").into()
 }
 
@@ -140,15 +140,18 @@ async fn forth(
             .into());
     }
     for webhooks in &survey.webhooks {
-        switch::ignore_failures(session, webhooks).await.map_err(failed)?;
+        switch::ignore_failures(session, webhooks).await.map_err(|error| failed(&error))?;
         done(printer, &format!("{}: failurePolicy Ignore", switch::named(webhooks)))?;
     }
     for deployment in &survey.crossplane_deployments {
-        switch::scale_down(session, deployment).await.map_err(failed)?;
+        switch::scale_down(session, deployment).await.map_err(|error| failed(&error))?;
         done(printer, &format!("{}: scaled to zero", switch::named(deployment)))?;
     }
     let crossplane = Engine::rival_of(Half::Composition);
-    if !switch::until_running(session, crossplane, false, args.timeout).await.map_err(failed)? {
+    if !switch::until_running(session, crossplane, false, args.timeout)
+        .await
+        .map_err(|error| failed(&error))?
+    {
         return Err(stuck(
             "Crossplane still holds its lease",
             "Stop whatever renews it, and run the command again.",
@@ -156,21 +159,25 @@ async fn forth(
     }
     done(printer, "Crossplane has stopped")?;
     for deployment in &survey.plimsoll_deployments {
-        if switch::scale_up(session, deployment).await.map_err(failed)? {
+        if switch::scale_up(session, deployment).await.map_err(|error| failed(&error))? {
             done(printer, &format!("{}: scaled up", switch::named(deployment)))?;
         }
     }
     if survey.plimsoll.is_none() && survey.plimsoll_deployments.is_empty() {
         printer.message("Waiting for the operator. Install it now: kubectl apply --server-side -k deploy");
     }
-    if !switch::until_running(session, Engine::OURS, true, args.timeout).await.map_err(failed)? {
+    if !switch::until_running(session, Engine::OURS, true, args.timeout)
+        .await
+        .map_err(|error| failed(&error))?
+    {
         return Err(stuck(
             "Plimsoll's operator is not running",
             "Start it and run the command again, or move back with --back.",
         ));
     }
     done(printer, "Plimsoll's operator is running")?;
-    let (missing, unhealthy) = switch::until_served(session, args.timeout).await.map_err(failed)?;
+    let (missing, unhealthy) =
+        switch::until_served(session, args.timeout).await.map_err(|error| failed(&error))?;
     if !missing.is_empty() {
         let what = format!("{} objects have not been reconciled yet: {}", missing.len(), first(&missing));
         return Err(stuck(
@@ -195,25 +202,31 @@ async fn back(
     printer: &mut Printer,
 ) -> Outcome {
     for deployment in &survey.plimsoll_deployments {
-        switch::scale_down(session, deployment).await.map_err(failed)?;
+        switch::scale_down(session, deployment).await.map_err(|error| failed(&error))?;
         done(printer, &format!("{}: scaled to zero", switch::named(deployment)))?;
     }
-    if !switch::until_running(session, Engine::OURS, false, args.timeout).await.map_err(failed)? {
+    if !switch::until_running(session, Engine::OURS, false, args.timeout)
+        .await
+        .map_err(|error| failed(&error))?
+    {
         return Err(stuck("Plimsoll's operator is still running", "Stop it, and run the command again."));
     }
     done(printer, "Plimsoll's operator has stopped")?;
-    let released = release_health(session).await.map_err(failed)?;
+    let released = release_health(session).await.map_err(|error| failed(&error))?;
     done(printer, &format!("removed the condition Healthy from {released} objects"))?;
-    for webhooks in switch::changed_webhooks(session).await.map_err(failed)? {
-        switch::restore_failures(session, &webhooks).await.map_err(failed)?;
+    for webhooks in switch::changed_webhooks(session).await.map_err(|error| failed(&error))? {
+        switch::restore_failures(session, &webhooks).await.map_err(|error| failed(&error))?;
         done(printer, &format!("{}: failurePolicy Fail", switch::named(&webhooks)))?;
     }
     for deployment in &survey.crossplane_deployments {
-        switch::scale_up(session, deployment).await.map_err(failed)?;
+        switch::scale_up(session, deployment).await.map_err(|error| failed(&error))?;
         done(printer, &format!("{}: scaled up", switch::named(deployment)))?;
     }
     let crossplane = Engine::rival_of(Half::Composition);
-    if !switch::until_running(session, crossplane, true, args.timeout).await.map_err(failed)? {
+    if !switch::until_running(session, crossplane, true, args.timeout)
+        .await
+        .map_err(|error| failed(&error))?
+    {
         return Err(stuck("Crossplane does not hold its lease yet", "Read the log of its Deployment."));
     }
     done(printer, "Crossplane is running")?;

@@ -66,6 +66,11 @@ fn a_function_without_a_config_runs_as_in_crossplane() {
         name: fn-abc
         uid: u
     "#);
+}
+
+#[test]
+fn a_deployment_without_a_config_is_that_of_crossplane() {
+    let runtime = runtime(None, json!({}));
     insta::assert_snapshot!(manifest::to_yaml(&Value::Object(runtime.deployment)), @r#"
     apiVersion: apps/v1
     kind: Deployment
