@@ -1,5 +1,5 @@
 //! A release: the command line tool, the Terraform provider, a container image, the chart and the manifests, with a bill of materials,
-//! checksums and their signature. Two runs on the same commit give the same bytes. What this machine cannot make is left out, and a
+//! checksums and their signature. Archives of the same files have the same bytes. What this machine cannot make is left out, and a
 //! line says why.
 
 mod cargo_build;

@@ -31,7 +31,7 @@ pub(crate) enum Test {
     Release,
 }
 
-/// What two cores play in about an hour.
+/// How many histories each half plays.
 pub(crate) const HISTORIES: u32 = 100_000;
 pub(crate) const FUZZING: Duration = Duration::from_secs(60);
 /// The cases of each property test that stands in for a fuzz target.

@@ -1,5 +1,5 @@
-//! A state and objects that the Go provider k8sconnect 0.3.8 left behind: seven objects, two waits and three patches. The files are
-//! as it wrote them, with the kubeconfig replaced.
+//! A state and objects that the Go provider k8sconnect 0.3.8 left behind: seven objects, two waits and three patches. The test
+//! replaces its kubeconfig, its registry and an address; the objects are without what the API server sets anew.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
