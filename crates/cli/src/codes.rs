@@ -37,6 +37,7 @@ diag::codes! {
     pub(crate) const MIGRATION_BLOCKED = "migration-blocked";
     pub(crate) const MIGRATION_STUCK = "migration-stuck";
     pub(crate) const INSTALLED_BY_HELM = "installed-by-helm";
+    pub(crate) const INSTALLED_ELSEWHERE = "installed-elsewhere";
     pub(crate) const DEFINITIONS_IN_USE = "definitions-in-use";
     pub(crate) const PROVIDER_REPLACED = "provider-replaced";
     pub(crate) const MIRROR_NOT_SEARCHED = "mirror-not-searched";

@@ -8,6 +8,7 @@ pub(crate) mod cause;
 pub(crate) mod cloud_operation;
 pub(crate) mod concurrency;
 pub(crate) mod connect;
+pub(crate) mod content;
 pub(crate) mod exit;
 pub(crate) mod files;
 pub(crate) mod in_flight;

@@ -121,13 +121,21 @@ pub fn masked(object: &Value, key: &MaskKey) -> Value {
                 None => {}
             }
         }
-        // kubectl keeps a copy of the whole manifest here, values included.
+        // Here kubectl keeps a copy of the whole manifest, values included, and so do other tools.
         let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
-        if let Some(copy) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
-            *copy = mask(LAST_APPLIED, copy);
+        for (name, value) in annotations.into_iter().flatten() {
+            if name == LAST_APPLIED || is_copy(value) {
+                *value = mask(name, value);
+            }
         }
     }
     object
+}
+
+/// Whether a text is a Secret as JSON.
+fn is_copy(text: &Value) -> bool {
+    let copy = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    copy.is_some_and(|copy| copy.get("data").is_some() || copy.get("stringData").is_some())
 }
 
 fn plain(value: &Value) -> String {
@@ -144,6 +152,21 @@ mod tests {
         let mut object = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db", "namespace": "shop" } });
         object.as_object_mut().unwrap().extend(parts.as_object().unwrap().clone());
         object
+    }
+
+    #[test]
+    fn copies_of_a_secret_in_annotations_are_masked() {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": { "name": "db", "annotations": {
+                "kapp.k14s.io/original": r#"{"stringData":{"a":"hunter2"}}"#,
+                "example.org/note": r#"{"owner":"shop"}"#,
+            } },
+        });
+        let masked = masked(&secret, &MaskKey::FORMER);
+        let annotations = &masked["metadata"]["annotations"];
+        assert!(!masked.to_string().contains("hunter2"), "{masked}");
+        assert_eq!(annotations["example.org/note"], r#"{"owner":"shop"}"#);
     }
 
     #[test]

@@ -47,6 +47,7 @@ function morphChildren(old, next) {
     const key = keyOf(wanted);
     const known = key && keyed.get(key);
     if (known) {
+      keyed.delete(key);
       if (known !== at) old.insertBefore(known, at);
       else at = at.nextSibling;
       morph(known, wanted);

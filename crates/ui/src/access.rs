@@ -7,10 +7,10 @@ use std::sync::Arc;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION, REFERRER_POLICY, SET_COOKIE,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE,
     X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -97,6 +97,10 @@ async fn answer(access: &Access, request: Request, next: Next) -> Response {
         let why = "This server does not answer to that host name. Pass it with --host to allow it.\n";
         return (StatusCode::MISDIRECTED_REQUEST, why).into_response();
     }
+    // Pages of other ports of this host have the cookie as well.
+    if request.method() == Method::POST && !is_own_origin(request.headers()) {
+        return (StatusCode::FORBIDDEN, "This form was sent by another page.\n").into_response();
+    }
     // They contain nothing of the cluster, and the page that asks for a token uses them.
     if request.uri().path().starts_with("/assets/") {
         return next.run(request).await;
@@ -113,6 +117,14 @@ async fn answer(access: &Access, request: Request, next: Next) -> Response {
         return (StatusCode::UNAUTHORIZED, views::locked(false)).into_response();
     }
     next.run(request).await
+}
+
+/// Whether a request comes from a page of ours, or from a program that names no page.
+fn is_own_origin(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else { return true };
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+    origin.is_some() && origin == host
 }
 
 /// The token in the URL, and the URL without it.
@@ -149,6 +161,22 @@ mod tests {
             check(other, false);
         }
         assert!(!access.is_our_host(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn only_our_own_pages_send_forms() {
+        let check = |origin: Option<&str>, expected: bool| {
+            let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("127.0.0.1:8080"))]);
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, HeaderValue::from_str(origin).unwrap());
+            }
+            assert_eq!(is_own_origin(&headers), expected, "{origin:?}");
+        };
+        check(None, true);
+        check(Some("http://127.0.0.1:8080"), true);
+        check(Some("http://127.0.0.1:4444"), false);
+        check(Some("http://evil.example.org"), false);
+        check(Some("null"), false);
     }
 
     #[test]

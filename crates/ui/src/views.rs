@@ -129,9 +129,12 @@ pub(crate) fn page(view: &View, cluster: &str, uri: &Uri, version: u64, answer: 
         (None, _) => String::new(),
     };
     let live = view.is_live().then(|| {
-        let (path, query) = (uri.path(), uri.query().unwrap_or_default());
-        let gap = if query.is_empty() { "" } else { "&" };
-        format!("/live{path}?{query}{gap}since={version}")
+        let asked = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(asked.filter(|(name, _)| name != "since"))
+            .append_pair("since", &version.to_string())
+            .finish();
+        format!("/live{}?{query}", uri.path())
     });
     let typed = if let View::Search(text) = view { text } else { "" };
     render(&Page { title: &view.title(), section: view.section(), cluster, typed, live, body: &body })

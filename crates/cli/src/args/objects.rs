@@ -41,6 +41,9 @@ impl ObjectArgs {
         if !self.files.filenames.is_empty() || self.files.kustomize.is_some() {
             return Ok(Objects::InFiles);
         }
+        if self.selector.as_deref().is_some_and(|selector| selector.trim().is_empty()) {
+            return Err("--selector is empty; pass --all for all objects of a kind");
+        }
         understand(&self.words, self.all || self.selector.is_some())
     }
 }
@@ -55,7 +58,14 @@ fn understand(words: &[String], is_selection: bool) -> Result<Objects, &'static 
             return Err("--selector and --all choose among the objects of a kind, not among names");
         }
         let named: Result<Vec<TypeName>, String> = words.iter().map(|word| word.parse()).collect();
-        return named.map(Objects::Named).map_err(|_| "TYPE/NAME and TYPE NAME cannot be mixed");
+        let is_mixed = words.iter().any(|word| !word.contains('/'));
+        return named.map(Objects::Named).map_err(|_| {
+            if is_mixed {
+                "TYPE/NAME and TYPE NAME cannot be mixed"
+            } else {
+                "an object is named as TYPE/NAME, with one slash"
+            }
+        });
     }
     let kinds = first.split(',').filter(|kind| !kind.is_empty()).map(str::to_owned);
     match rest {
@@ -100,5 +110,12 @@ mod tests {
         check(&["deploy/web/0"], false, None);
         check(&[], true, None);
         check(&[], false, None);
+    }
+
+    #[test]
+    fn an_empty_selector_selects_nothing() {
+        let args =
+            ObjectArgs { words: vec!["pods".into()], selector: Some(" ".into()), ..ObjectArgs::default() };
+        assert!(args.objects().is_err(), "an unset variable must not delete everything");
     }
 }

@@ -2,7 +2,7 @@
 
 mod base;
 pub(super) mod installed;
-mod objects;
+pub(super) mod objects;
 
 use std::collections::HashSet;
 
@@ -49,6 +49,7 @@ async fn install(args: &Install, objects: &[Value], printer: &mut Printer) -> Ou
     let cluster = Cluster::connect(&args.cluster)?;
     let before = Installed::find(&cluster.session, namespace(&args.cluster)).await?;
     before.refuse_helm("upgrade")?;
+    before.refuse_elsewhere()?;
     let wanted: HashSet<ObjectRef> = objects.iter().filter_map(reference_of).collect();
     let obsolete: Vec<ObjectRef> =
         before.objects.into_iter().filter(|object| !wanted.contains(object)).collect();
@@ -63,8 +64,11 @@ async fn install(args: &Install, objects: &[Value], printer: &mut Printer) -> Ou
     if applied != Exit::Success || args.dry_run {
         return Ok(applied);
     }
-    let removed = delete::delete_all(&cluster.session, obsolete, &cluster::Delete::of, printer).await;
-    let exit = delete::finish(printer, &removed)?;
+    let mut exit = applied;
+    if !obsolete.is_empty() {
+        let removed = delete::delete_all(&cluster.session, obsolete, &cluster::Delete::of, printer).await;
+        exit = delete::finish(printer, &removed)?;
+    }
     printer.message(format_args!(
         "{DIM}check it with{DIM:#} {LITERAL}plimsoll doctor{LITERAL:#}{DIM}, remove it with{DIM:#} {LITERAL}plimsoll uninstall{LITERAL:#}"
     ));

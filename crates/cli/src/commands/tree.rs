@@ -83,6 +83,15 @@ fn rows_of(node: &Node, branches: &str, below: &str, now: Timestamp, rows: &mut 
     let age = node.created.as_deref().map_or_else(String::new, |created| age(created, now));
     let label = format!("{branches}{} {}", node.target.kind(), node.target.name);
     rows.push(Row { label, age, style, health });
+    if node.is_cut {
+        let label = format!("{below}└─ …");
+        rows.push(Row {
+            label,
+            age: String::new(),
+            style: DIM,
+            health: "deeper objects are not shown".to_owned(),
+        });
+    }
     let last = node.children.len() + usize::from(node.operation.is_some());
     let branch = |index: usize| if index + 1 == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
     for (index, child) in node.children.iter().enumerate() {
@@ -138,7 +147,7 @@ mod tests {
     fn node(name: &str, health: Health, children: Vec<Node>) -> Node {
         let target = ObjectRef::new("example.org/v1/Thing".parse().unwrap(), None, name);
         let created = Some("2026-01-01T00:00:00Z".to_owned());
-        Node { target, uid: String::new(), health, created, operation: None, children }
+        Node { target, uid: String::new(), health, created, operation: None, children, is_cut: false }
     }
 
     #[test]

@@ -7,12 +7,14 @@ use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
 
 use super::delete;
-use super::install::installed::{Installed, label_selector};
+use super::install::installed::{Installed, label_selector, namespace_object};
 use super::install::namespace;
+use super::install::objects::LABELS;
 use crate::args::install::Uninstall;
 use crate::codes;
 use crate::support::connect::Cluster;
-use crate::support::exit::{Failure, Outcome};
+use crate::support::content;
+use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::kinds;
 use crate::support::printer::{DIM, Printer};
 use crate::support::process::until_interrupted;
@@ -23,6 +25,7 @@ pub(super) fn run(args: &Uninstall, printer: &mut Printer) -> Outcome {
         let session = &cluster.session;
         let installed = Installed::find(session, namespace(&args.cluster)).await?;
         installed.refuse_helm("uninstall")?;
+        installed.refuse_elsewhere()?;
         let definitions = definitions(session).await?;
         let left = objects_of(session, &definitions).await?;
         if args.purge && !left.is_empty() {
@@ -32,20 +35,36 @@ pub(super) fn run(args: &Uninstall, printer: &mut Printer) -> Outcome {
         let (operators, rest): (Vec<_>, Vec<_>) =
             installed.objects.into_iter().partition(|object| object.kind() == "Deployment");
         let crds = definitions.iter().map(|it| ObjectRef::new(kinds::crd(), None, &it.name));
-        let last: Vec<ObjectRef> = crds.chain([namespace_object(&installed.namespace)]).collect();
+        let crds: Vec<ObjectRef> = if args.purge { crds.collect() } else { Vec::new() };
         let mut results = Vec::new();
         for (targets, propagation) in [
             (operators, Propagation::Foreground),
             (rest, Propagation::Background),
-            (if args.purge { last } else { Vec::new() }, Propagation::Background),
+            (crds, Propagation::Background),
         ] {
             let how =
                 |target: &ObjectRef| Delete { propagation, timeout: args.timeout, ..Delete::of(target) };
             results.extend(delete::delete_all(session, targets, &how, printer).await);
         }
-        let exit = delete::finish(printer, &results)?;
+        let namespace = namespace_object(&installed.namespace);
+        let mut foreign = None;
+        if args.purge && installed.owns_namespace {
+            foreign = foreign_content(session, &namespace).await?;
+            if foreign.is_none() {
+                let how = |target: &ObjectRef| Delete { timeout: args.timeout, ..Delete::of(target) };
+                results.extend(delete::delete_all(session, vec![namespace], &how, printer).await);
+            }
+        }
         if results.is_empty() {
             printer.message(format_args!("nothing is installed in namespace {}", installed.namespace));
+            return Ok(Exit::Success);
+        }
+        let exit = delete::finish(printer, &results)?;
+        if let Some(foreign) = foreign {
+            printer.message(format_args!(
+                "{DIM}kept: namespace {}, which still contains {foreign}{DIM:#}",
+                installed.namespace
+            ));
         }
         if !args.purge && !definitions.is_empty() {
             printer.message(format_args!(
@@ -57,8 +76,18 @@ pub(super) fn run(args: &Uninstall, printer: &mut Printer) -> Outcome {
     })
 }
 
-fn namespace_object(namespace: &Namespace) -> ObjectRef {
-    ObjectRef::new("v1/Namespace".parse().expect("a fixed kind"), None, namespace.as_str())
+/// Secrets that exist only for the operator.
+const OWN_SECRETS: [&str; 2] = ["plimsoll-root-ca", "plimsoll-tls-client"];
+
+/// Something in the operator's namespace that is not of the installation.
+async fn foreign_content(session: &Session, namespace: &ObjectRef) -> Result<Option<ObjectRef>, Failure> {
+    let is_own = |item: &Value| {
+        let name = item["metadata"]["name"].as_str().unwrap_or_default();
+        item["kind"] == "Secret" && OWN_SECRETS.contains(&name)
+    };
+    let others = LABELS.map(|(name, value)| format!("{name}!={value}")).join(",");
+    let found = content::foreign(session, namespace, others, is_own).await;
+    found.map_err(|error| error.diagnostic("Find").into())
 }
 
 /// A CRD that belongs to the installation.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::batch::resolve::{ResolvedObject, is_needed_by_others};
 use super::concurrency::MAX_CONCURRENT;
 use super::connect::Cluster;
+use super::content;
 use super::exit::Failure;
 use super::kinds;
 use super::owner_tree::reference_of;
@@ -18,9 +19,6 @@ use crate::codes;
 
 /// Writes parents, and nothing else.
 const MANAGER: &str = "plimsoll-applyset";
-/// Kinds that Kubernetes creates by itself in every namespace.
-const EVERYWHERE: [&str; 6] =
-    ["Event", "Endpoints", "EndpointSlice", "Lease", "ControllerRevision", "PodMetrics"];
 
 /// A set, as it is before an apply.
 pub(crate) struct ApplySet {
@@ -163,7 +161,8 @@ impl ApplySet {
         for (target, member) in self.members.iter().filter(|(target, _)| !is_applied(target)) {
             let fate = match applyset::fate(member, &self.id) {
                 delete @ Fate::Delete { .. } if is_needed_by_others(target) => {
-                    match self.foreign_content(session, target).await {
+                    let others = format!("{}!={}", applyset::PART_OF, self.id);
+                    match content::foreign(session, target, others, |_| false).await {
                         Ok(None) => delete,
                         Ok(Some(content)) => Fate::Keep(format!("it still contains {content}")),
                         Err(error) => {
@@ -178,32 +177,6 @@ impl ApplySet {
         }
         prunes.sort_by_key(|prune| (is_needed_by_others(&prune.target), prune.target.clone()));
         prunes
-    }
-
-    /// An object in a namespace, or of the kind of a CRD, that is not a member of the set and would be deleted with it.
-    async fn foreign_content(&self, session: &Session, target: &ObjectRef) -> Result<Option<String>, Error> {
-        let resources = session.resources().await?;
-        let is_namespace = target.kind() == "Namespace";
-        let concerned = |resource: &&Resource| {
-            let is_listed = resource.verbs.iter().any(|verb| verb == "list");
-            let is_inside = if is_namespace {
-                resource.namespaced && !EVERYWHERE.contains(&resource.gvk.kind())
-            } else {
-                resource.crd_name() == target.name
-            };
-            is_listed && is_inside
-        };
-        let namespace = if is_namespace { Namespace::new(target.name.clone()) } else { None };
-        let labels = Some(format!("{}!={}", applyset::PART_OF, self.id));
-        for resource in resources.iter().filter(concerned) {
-            let selection =
-                Selection { namespace: namespace.clone(), labels: labels.clone(), ..Selection::default() };
-            let listing = session.list(&resource.gvk, &selection).await?;
-            if let Some(found) = listing.items.iter().find(|item| is_foreign(item)) {
-                return Ok(reference_of(found).map(|found| found.to_string()));
-            }
-        }
-        Ok(None)
     }
 
     /// Makes the objects members.
@@ -245,15 +218,6 @@ impl ApplySet {
         // These fields belong to the tool that owns the set. `find` refuses the set of another tool unless it is adopted.
         session.apply(&self.parent, &body, Write::by(MANAGER).force()).await.map(drop)
     }
-}
-
-/// Whether an object is neither created by Kubernetes itself nor owned by another object.
-fn is_foreign(object: &Value) -> bool {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let is_default =
-        manifest::is_in_every_namespace(&text(&object["kind"]), &text(&object["metadata"]["name"]));
-    let is_owned = object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
-    !is_default && !is_owned
 }
 
 /// Only Secrets, ConfigMaps and kinds whose CRDs say so may be parents.

@@ -133,7 +133,7 @@ mod tests {
 
     fn node(name: &str, health: Health, children: Vec<Node>) -> Node {
         let target = ObjectRef::new("example.org/v1/Thing".parse().unwrap(), None, name);
-        Node { target, uid: String::new(), health, created: None, operation: None, children }
+        Node { target, uid: String::new(), health, created: None, operation: None, children, is_cut: false }
     }
 
     fn waiting(why: &str) -> Health {

@@ -133,6 +133,24 @@ fn server_fields(object: &Object<'_>, name: &str) -> Vec<Diagnostic> {
     vec![finding]
 }
 
+/// Whether a text that cannot be parsed seems to contain a Secret.
+fn names_a_secret(text: &str) -> bool {
+    let bare = |line: &str| line.replace([' ', '"', '\'', '{', ','], "");
+    text.lines().any(|line| bare(line).contains("kind:Secret"))
+}
+
+/// The same problem without the lines of the file, which may have values of a Secret.
+fn without_text(mut problem: Diagnostic) -> Diagnostic {
+    if let Some(location) = problem.location.take() {
+        let position = location.position();
+        let place =
+            format!("It is in {}, line {}, which is not shown.", location.source.name(), position.line);
+        problem.detail =
+            if problem.detail.is_empty() { place } else { format!("{} {place}", problem.detail) };
+    }
+    problem
+}
+
 impl Loaded {
     fn of(sources: &[Source]) -> Result<Self, Failure> {
         let mut loaded = Self::default();
@@ -181,7 +199,12 @@ impl Loaded {
     fn read(&mut self, source: &Source) {
         for document in manifest::read(source, &Limits::default()).documents {
             match document {
-                Err(broken) => self.problems.extend(broken.problems),
+                Err(broken) => {
+                    let may_be_secret = names_a_secret(source.text());
+                    let problems = broken.problems.into_iter();
+                    self.problems
+                        .extend(problems.map(|it| if may_be_secret { without_text(it) } else { it }));
+                }
                 Ok(document) => match manifest::objects(&document) {
                     Err(problems) => self.problems.extend(problems),
                     Ok(objects) => objects.iter().for_each(|object| self.take(source, object)),

@@ -28,7 +28,12 @@ pub(crate) struct Node {
     /// The cloud operation in progress.
     pub(crate) operation: Option<CloudOperation>,
     pub(crate) children: Vec<Node>,
+    /// Whether it is so deep in the tree that its children are left out.
+    pub(crate) is_cut: bool,
 }
+
+/// The most levels of a tree. Owners can be chained without end.
+const MAX_DEPTH: usize = 64;
 
 impl Node {
     /// The health in one word, for programs.
@@ -38,13 +43,16 @@ impl Node {
 
     /// The tree as `plimsoll tree -o json` prints it.
     pub(crate) fn to_json(&self) -> Value {
-        let fields = json!({
+        let mut fields = json!({
             "health": self.health_word(),
             "why": self.health.trouble(),
             "created": self.created,
             "operation": self.operation,
             "children": self.children.iter().map(Self::to_json).collect::<Vec<_>>(),
         });
+        if self.is_cut {
+            fields["isCut"] = true.into();
+        }
         object_json(&self.target, fields)
     }
 
@@ -80,7 +88,7 @@ pub(crate) fn tree(
             owned.entry(owner["uid"].as_str().unwrap_or_default()).or_default().push(object);
         }
     }
-    TreeBuilder { all, owned, publishing, seen: HashSet::new() }.node(root)
+    TreeBuilder { all, owned, publishing, seen: HashSet::new(), depth: 0 }.node(root)
 }
 
 /// The parent of an object as `Kind name`: its controller, or the claim it was created for.
@@ -98,6 +106,7 @@ struct TreeBuilder<'a> {
     publishing: &'a HashMap<GroupVersionKind, bool>,
     /// Uids on the current path: references may form a cycle, and an object may be both owned and referred to.
     seen: HashSet<String>,
+    depth: usize,
 }
 
 impl TreeBuilder<'_> {
@@ -106,6 +115,19 @@ impl TreeBuilder<'_> {
         if !self.seen.insert(uid.to_owned()) {
             return None;
         }
+        let is_cut = self.depth == MAX_DEPTH;
+        self.depth += 1;
+        let children = if is_cut { Vec::new() } else { self.children(uid, object) };
+        self.depth -= 1;
+        let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
+        let operation = CloudOperation::of(object);
+        let (target, uid) = (reference_of(object)?, uid.to_owned());
+        let publishes_conditions = self.publishing.get(&target.gvk) == Some(&true);
+        let health = Health::of(object, publishes_conditions);
+        Some(Node { target, uid, health, created, operation, children, is_cut })
+    }
+
+    fn children(&mut self, uid: &str, object: &Value) -> Vec<Node> {
         let owned = self.owned.get(uid).cloned().unwrap_or_default();
         let mut children: Vec<Node> = owned.into_iter().filter_map(|child| self.node(child)).collect();
         for reference in references(object) {
@@ -124,12 +146,7 @@ impl TreeBuilder<'_> {
         let secret = secret.and_then(|secret| self.all.iter().find(|candidate| secret.is_to(candidate)));
         children.extend(secret.and_then(|secret| self.node(secret)));
         children.sort_by(|left, right| left.target.cmp(&right.target));
-        let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
-        let operation = CloudOperation::of(object);
-        let (target, uid) = (reference_of(object)?, uid.to_owned());
-        let publishes_conditions = self.publishing.get(&target.gvk) == Some(&true);
-        let health = Health::of(object, publishes_conditions);
-        Some(Node { target, uid, health, created, operation, children })
+        children
     }
 }
 
@@ -164,6 +181,7 @@ impl Reference {
             created: None,
             operation: None,
             children: Vec::new(),
+            is_cut: false,
         }
     }
 }

@@ -75,6 +75,16 @@ fn an_installation_is_updated_and_removed_and_users_keep_their_objects() {
     }
     kubectl(&[&annotate[..], &["meta.helm.sh/release-name-"]].concat());
 
+    // The roles are those of the one operator.
+    for command in ["install", "uninstall"] {
+        let (succeeded, said) = run(&kubeconfig, &[command, "--namespace", "default"]);
+        assert!(!succeeded);
+        contains(
+            &said,
+            &["the operator is installed in namespace plimsoll-system", "Pass --namespace plimsoll-system"],
+        );
+    }
+
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("queue.json");
     std::fs::write(&file, QUEUE).unwrap();
@@ -95,12 +105,24 @@ fn an_installation_is_updated_and_removed_and_users_keep_their_objects() {
     assert!(!succeeded);
     contains(&said, &["the cluster still has objects of the operator's kinds", "It has 1 Queue."]);
     kubectl(&["delete", "queue/orders", "--namespace=default"]);
+    kubectl(&["create", "secret", "generic", "oci", "--namespace=plimsoll-system"]);
     contains(
         &plimsoll(&["uninstall", "--purge"]),
         &[
-            "- Namespace plimsoll-system is gone",
             "- CustomResourceDefinition queues.queue.oracle.com is gone",
+            "kept: namespace plimsoll-system, which still contains Secret plimsoll-system/oci",
         ],
+    );
+    kubectl(&["delete", "secret/oci", "--namespace=plimsoll-system"]);
+    contains(&plimsoll(&["uninstall", "--purge"]), &["- Namespace plimsoll-system is gone"]);
+    contains(
+        &plimsoll(&["uninstall", "--purge", "--namespace=default"]),
+        &["nothing is installed in namespace default"],
+    );
+    assert!(
+        kubectl(&["get", "namespace/default", "-o", "jsonpath={.metadata.deletionTimestamp}"])
+            .stdout
+            .is_empty()
     );
     contains(&plimsoll(&["uninstall"]), &["nothing is installed in namespace plimsoll-system"]);
 }

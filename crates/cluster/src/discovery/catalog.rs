@@ -30,7 +30,9 @@ impl Resource {
         let root = if self.gvk.group().is_empty() { "/api" } else { "/apis" };
         let root = format!("{root}/{}", self.gvk.api_version());
         match namespace.filter(|_| self.namespaced) {
-            Some(namespace) => format!("{root}/namespaces/{}/{}", segment(namespace.as_str()), self.plural),
+            Some(namespace) => {
+                format!("{root}/namespaces/{}/{}", path_segment(namespace.as_str()), self.plural)
+            }
             None => format!("{root}/{}", self.plural),
         }
     }
@@ -43,7 +45,7 @@ impl Resource {
     }
 
     pub(crate) fn path(&self, namespace: Option<&Namespace>, name: &str) -> String {
-        format!("{}/{}", self.collection_of(namespace), segment(name))
+        format!("{}/{}", self.collection_of(namespace), path_segment(name))
     }
 
     /// The name of the CustomResourceDefinition that defines the kind, if one does.
@@ -61,7 +63,17 @@ impl Resource {
     }
 }
 
-/// A name as one path segment: RBAC names contain colons, and a slash must not lead elsewhere.
+/// A name as one segment of a path. The API server decodes before it splits the path, so what would lead elsewhere is encoded
+/// twice: no object has such a name.
+fn path_segment(name: &str) -> String {
+    let name = match name {
+        "." | ".." => name.replace('.', "%2E"),
+        name => name.replace('/', "%2F"),
+    };
+    segment(&name).to_string()
+}
+
+/// A value in a URL; RBAC names contain colons.
 pub(crate) fn segment(name: &str) -> PercentEncode<'_> {
     const RESERVED: &AsciiSet =
         &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::Session;
 use crate::error::{Class, ErrorKind};
 use crate::test_server::{Answer, core, kinds, ok, raw_session, reply, status};
+use crate::{Resource, Session};
 use manifest::GroupVersionKind;
 
 fn gvk(text: &str) -> GroupVersionKind {
@@ -136,4 +136,27 @@ async fn invalidation_during_a_discovery_is_not_lost() {
     assert!(kinds.iter().any(|resource| resource.gvk.kind() == "Widget"), "{kinds:?}");
     assert_eq!(journal.count("GET /apis"), 2);
     shared.lock().unwrap().take();
+}
+
+#[test]
+fn no_name_leads_to_another_path() {
+    let resource = Resource {
+        gvk: "v1/Namespace".parse().unwrap(),
+        plural: "namespaces".to_owned(),
+        singular: String::new(),
+        short_names: Vec::new(),
+        categories: Vec::new(),
+        namespaced: false,
+        verbs: Vec::new(),
+    };
+    for (name, expected) in [
+        ("shop", "/api/v1/namespaces/shop"),
+        ("system:admin", "/api/v1/namespaces/system:admin"),
+        // The API server decodes once, and then no object has the name.
+        ("x/secrets/s1", "/api/v1/namespaces/x%252Fsecrets%252Fs1"),
+        ("..", "/api/v1/namespaces/%252E%252E"),
+        ("a%2Fb", "/api/v1/namespaces/a%252Fb"),
+    ] {
+        assert_eq!(resource.path(None, name), expected);
+    }
 }

@@ -45,7 +45,9 @@ impl Case {
 
     /// Writes a resource `k8sconnect_object.<name>`; `NS` in its body is the test's namespace.
     pub(crate) fn object(&self, name: &str, body: &str, attributes: &str) {
-        let body = body.replace("NS", self.namespace.name());
+        // As a word: certificates may contain the letters.
+        let placeholder = regex::Regex::new(r"\bNS\b").expect("a valid expression");
+        let body = placeholder.replace_all(body, self.namespace.name());
         let text = format!(
             "resource \"k8sconnect_object\" {name:?} {{\n  yaml_body = <<-YAML\n{body}\nYAML\n{attributes}\n}}\n"
         );

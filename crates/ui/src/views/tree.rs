@@ -62,6 +62,8 @@ struct Node {
     created: Option<String>,
     operation: Option<Operation>,
     children: Vec<Node>,
+    #[serde(rename = "isCut")]
+    is_cut: bool,
 }
 
 impl Node {

@@ -21,8 +21,12 @@ const HELM_RELEASE: &str = "meta.helm.sh/release-name";
 pub(in crate::commands) struct Installed {
     pub(in crate::commands) namespace: Namespace,
     pub(in crate::commands) objects: Vec<ObjectRef>,
+    /// Whether the namespace was applied with them.
+    pub(in crate::commands) owns_namespace: bool,
     /// The Helm release that they belong to.
     release: Option<String>,
+    /// Another namespace with an operator.
+    elsewhere: Option<String>,
 }
 
 impl Installed {
@@ -42,6 +46,15 @@ impl Installed {
             session.list(&resource.gvk, &selection).await
         });
         let lists = try_join_all(lists).await.map_err(failed)?;
+        let deployments = "apps/v1/Deployment".parse().expect("a fixed kind");
+        let anywhere = Selection { labels: Some(labels.clone()), ..Selection::default() };
+        let operators = session.list(&deployments, &anywhere).await.map_err(failed)?;
+        let places = operators.items.iter().filter_map(|it| it["metadata"]["namespace"].as_str());
+        let elsewhere = places.map(str::to_owned).find(|place| place != namespace.as_str());
+        let found = session.read(&namespace_object(&namespace)).await.map_err(failed)?;
+        let owns_namespace = found.is_some_and(|found| {
+            LABELS.iter().all(|(name, value)| found.object["metadata"]["labels"][*name] == *value)
+        });
         let items = || lists.iter().flat_map(|list| &list.items);
         let release_of =
             |item: &Value| item["metadata"]["annotations"][HELM_RELEASE].as_str().map(str::to_owned);
@@ -50,7 +63,26 @@ impl Installed {
         let is_own =
             |item: &&Value| item["metadata"]["ownerReferences"].is_null() && release_of(item).is_none();
         let own = items().filter(is_own);
-        Ok(Self { objects: own.filter_map(reference_of).collect(), namespace, release })
+        Ok(Self {
+            objects: own.filter_map(reference_of).collect(),
+            namespace,
+            owns_namespace,
+            release,
+            elsewhere,
+        })
+    }
+
+    /// There is one operator for a cluster, and its roles are cluster-wide: another namespace is most likely a mistake.
+    pub(in crate::commands) fn refuse_elsewhere(&self) -> Result<(), Failure> {
+        let Some(elsewhere) = &self.elsewhere else { return Ok(()) };
+        let title = format!("the operator is installed in namespace {elsewhere}");
+        Err(Diagnostic::error(codes::INSTALLED_ELSEWHERE, title)
+            .detail(format!(
+                "A cluster has one operator; this command is about namespace {}.",
+                self.namespace
+            ))
+            .hint(format!("Pass --namespace {elsewhere}, or uninstall it there first."))
+            .into())
     }
 
     /// Leaves an installation of Helm to Helm, which would not see what changes here.
@@ -65,6 +97,10 @@ impl Installed {
         .hint(format!("Use Helm for it: helm {command} {release} --namespace {namespace}"))
         .into())
     }
+}
+
+pub(in crate::commands) fn namespace_object(namespace: &Namespace) -> ObjectRef {
+    ObjectRef::new("v1/Namespace".parse().expect("a fixed kind"), None, namespace.as_str())
 }
 
 /// Selects everything that is installed.

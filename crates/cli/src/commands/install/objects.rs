@@ -13,7 +13,7 @@ const OPERATOR: &str = "plimsoll-operator";
 /// The image in the manifests, which names no version.
 const IMAGE: &str = "plimsoll";
 /// The labels of everything that is installed.
-pub(super) const LABELS: [(&str, &str); 2] =
+pub(in crate::commands) const LABELS: [(&str, &str); 2] =
     [("app.kubernetes.io/name", "plimsoll"), ("app.kubernetes.io/component", "operator")];
 /// Kinds that every shard has a copy of.
 const PER_SHARD: [&str; 5] =

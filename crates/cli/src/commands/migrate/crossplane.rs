@@ -23,6 +23,10 @@ pub(super) fn run(args: &MigrateCrossplane, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let session = Cluster::connect(&args.cluster)?.session;
         let survey = Survey::take(&session).await.map_err(|error| failed(&error))?;
+        if !args.back && survey.crossplane.is_none() && survey.crossplane_deployments.is_empty() {
+            printer.message("Crossplane is not installed in this cluster: there is nothing to migrate");
+            return Ok(Exit::Success);
+        }
         if !args.apply {
             return preview(args, &survey, printer);
         }

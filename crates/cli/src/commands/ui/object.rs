@@ -118,8 +118,9 @@ fn event_json(event: &Value) -> Value {
     let times = [&event["series"]["lastObservedTime"], &event["lastTimestamp"], &event["eventTime"]];
     let time = times.into_iter().filter_map(Value::as_str).max();
     let count = event["series"]["count"].as_u64().or(event["count"].as_u64()).unwrap_or(1);
+    let text = |name: &str| event[name].as_str().unwrap_or_default();
     json!({
-        "type": event["type"], "reason": event["reason"], "message": event["message"],
+        "type": text("type"), "reason": text("reason"), "message": text("message"),
         "time": time.unwrap_or_default(), "count": count,
     })
 }
@@ -132,7 +133,7 @@ fn status(object: &Value, events: &Events) -> Value {
     let conditions = conditions.into_iter().flatten().map(condition_json).collect::<Vec<_>>();
     json!({
         "object": reference_of(object).map(|target| object_json(&target, json!({}))),
-        "generation": object["metadata"]["generation"],
+        "generation": object["metadata"]["generation"].as_i64(),
         "conditions": conditions,
         "events": events.to_json(),
     })
@@ -142,7 +143,8 @@ fn condition_json(condition: &Value) -> Value {
     let text = |name: &str| condition[name].as_str().unwrap_or_default();
     json!({
         "type": text("type"), "status": text("status"), "reason": text("reason"), "message": text("message"),
-        "lastTransitionTime": condition["lastTransitionTime"], "observedGeneration": condition["observedGeneration"],
+        "lastTransitionTime": condition["lastTransitionTime"].as_str(),
+        "observedGeneration": condition["observedGeneration"].as_i64(),
     })
 }
 

@@ -40,6 +40,12 @@ impl Writer {
 
     /// A writer that respects other managers.
     pub(crate) fn by(manager: &str, leave: &LeaveArgs) -> Result<Self, Failure> {
+        if leave.leave_to.iter().any(|other| other == manager) {
+            let title = format!("--leave-to {manager} names the manager that applies");
+            return Err(Diagnostic::error(codes::OPTION_UNUSABLE, title)
+                .hint("Name another manager; `plimsoll owners` shows who holds which field.")
+                .into());
+        }
         Ok(Self {
             manager: FieldManager::new(manager),
             force: false,

@@ -116,3 +116,11 @@ fn a_field_is_found_in_the_text_again() {
     let other = ObjectRef { name: "other".to_owned(), ..target.clone() };
     assert_eq!(locate(&source, &other, "spec"), None);
 }
+
+#[test]
+fn a_broken_secret_is_reported_without_its_lines() {
+    let loaded = load_text("apiVersion: v1\nkind: Secret\nstringData:\n  password: [hunter2\n");
+    let [problem] = &loaded.problems[..] else { panic!("{:?}", loaded.problems) };
+    assert!(problem.location.is_none() && problem.detail.contains("a.yaml, line "), "{problem:?}");
+    assert!(!format!("{problem:?}").contains("hunter2"), "{problem:?}");
+}

@@ -79,3 +79,23 @@ fn reference_cycles_end() {
     let (a, b) = (object("A", "a", None, &reference("b")), object("A", "b", None, &reference("a")));
     check(&a, &[a.clone(), b], &["A shop/a silent", "  A shop/b silent"]);
 }
+
+#[test]
+fn a_long_chain_of_owners_is_cut() {
+    let uid = |number: usize| format!("A-{number}");
+    let link = |number: usize| {
+        let owners = number.checked_sub(1).map(|owner| json!([{ "uid": uid(owner) }]));
+        json!({
+            "apiVersion": "example.org/v1", "kind": "A",
+            "metadata": { "name": format!("a{number}"), "namespace": "shop", "uid": uid(number), "ownerReferences": owners },
+        })
+    };
+    let all: Vec<Arc<Value>> = (0..5000).map(link).map(Arc::new).collect();
+    let mut node = tree(&all[0], &all, &HashMap::new()).unwrap();
+    let mut depth = 0;
+    while let Some(child) = node.children.pop() {
+        (node, depth) = (child, depth + 1);
+    }
+    assert_eq!((depth, node.is_cut), (MAX_DEPTH, true));
+    assert_eq!(node.to_json()["isCut"], true);
+}
