@@ -30,7 +30,11 @@ pub(crate) async fn foreign(
     let namespace = if is_namespace { Namespace::new(target.name.clone()) } else { None };
     let selection = Selection { namespace, labels: Some(labels), ..Selection::default() };
     for resource in resources.iter().filter(concerned) {
-        let listing = session.list(&resource.gvk, &selection).await?;
+        let listing = match session.list(&resource.gvk, &selection).await {
+            // Its CRD has gone meanwhile.
+            Err(error) if error.is_kind_absent() => continue,
+            listing => listing?,
+        };
         if let Some(found) = listing.items.iter().find(|item| is_foreign(item) && !ours(item)) {
             return Ok(reference_of(found));
         }

@@ -51,7 +51,7 @@ async fn other_hosts_are_refused_and_the_page_is_confined() {
         "{policy}"
     );
     assert_eq!(page.header("cache-control"), Some("no-store"));
-    assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+    assert_eq!(page.header("referrer-policy"), Some("same-origin"));
     // An open page does not keep the server from stopping.
     let _open =
         server.open("GET /live/operations", &[("Host", &server.address), ("Cookie", &server.cookie)], "");

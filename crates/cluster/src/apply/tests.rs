@@ -62,7 +62,7 @@ async fn scope_comes_from_discovery() {
     check(
         target("apps/v1/Deployment", "shop", "x/../y"),
         unnamed.clone(),
-        "/apis/apps/v1/namespaces/shop/deployments/x%2F..%2Fy",
+        "/apis/apps/v1/namespaces/shop/deployments/x%252F..%252Fy",
         unnamed,
     )
     .await;
