@@ -23,6 +23,8 @@ pub enum ConditionType {
     Progressing,
     /// The object makes no progress by itself.
     Stalled,
+    /// False while another engine serves the object, and absent otherwise. No controller runs then.
+    ServedByPlimsoll,
 }
 
 /// An entry of `.status.conditions`.

@@ -7,19 +7,20 @@ use composition::object;
 use composition::protocol::{ConditionStatus, Object};
 use jiff::Timestamp;
 use manifest::{GroupVersionKind, ObjectRef};
-use oraclecloud::Catalogue;
 use serde_json::Value;
 
-use crate::operations::gvk;
+use crate::operations::{gvk, installed_kinds};
 use crate::options::Half;
 use crate::rivals::Rival;
+use crate::run::Context;
 
 /// The condition on XRDs and cloud resources that another engine serves. It is absent while this operator serves them.
 pub(crate) const CONDITION: &str = "ServedByPlimsoll";
 const MANAGER: &str = "plimsoll-operator";
 
 /// Reports on what `half` served that `rival` serves it now.
-pub(crate) async fn step_aside(session: &Session, half: Half, kinds: &Catalogue, rival: &Rival) {
+pub(crate) async fn step_aside(context: &Context, half: Half, rival: &Rival) {
+    let session = &context.session;
     let message = format!(
         "{} is running: {} holds the lease {}. Plimsoll does nothing until it is gone",
         rival.engine, rival.holder, rival.lease
@@ -35,7 +36,7 @@ pub(crate) async fn step_aside(session: &Session, half: Half, kinds: &Catalogue,
             }
             .await
         }
-        Half::Oci => edit_cloud_resources(session, kinds, set).await,
+        Half::Oci => edit_cloud_resources(context, set).await,
     };
     if let Err(error) = marked {
         tracing::warn!(
@@ -46,9 +47,9 @@ pub(crate) async fn step_aside(session: &Session, half: Half, kinds: &Catalogue,
 }
 
 /// Removes the report. XRDs lose it when they are reconciled.
-pub(crate) async fn resume(session: &Session, half: Half, kinds: &Catalogue) {
+pub(crate) async fn resume(context: &Context, half: Half) {
     if half == Half::Oci {
-        let cleared = edit_cloud_resources(session, kinds, |conditions| conditions.remove(CONDITION)).await;
+        let cleared = edit_cloud_resources(context, |conditions| conditions.remove(CONDITION)).await;
         if let Err(error) = cleared {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
@@ -69,7 +70,10 @@ pub async fn release_health(session: &Session) -> Result<usize, Error> {
 
 /// The kinds of XRs and claims that valid XRDs define.
 pub async fn composed_kinds(session: &Session) -> Result<Vec<GroupVersionKind>, Error> {
-    let xrds = session.list(&xrd_kind(), &Selection::default()).await?.items;
+    let xrds = match session.list(&xrd_kind(), &Selection::default()).await {
+        Err(error) if error.is_kind_absent() => return Ok(Vec::new()),
+        listed => listed?.items,
+    };
     let definitions = xrds.into_iter().filter_map(|xrd| Definition::read(&object::from_value(xrd)).ok());
     Ok(definitions.flat_map(|(it, _)| std::iter::once(it.composite).chain(it.claim)).collect())
 }
@@ -78,14 +82,10 @@ fn xrd_kind() -> GroupVersionKind {
     "apiextensions.crossplane.io/v1/CompositeResourceDefinition".parse().expect("a valid kind")
 }
 
-async fn edit_cloud_resources(
-    session: &Session,
-    kinds: &Catalogue,
-    edit: impl Fn(&mut Conditions),
-) -> Result<usize, Error> {
+async fn edit_cloud_resources(context: &Context, edit: impl Fn(&mut Conditions)) -> Result<usize, Error> {
     let mut edited = 0;
-    for kind in kinds.kinds() {
-        edited += edit_conditions(session, &gvk(*kind), &edit).await?;
+    for kind in installed_kinds(&context.session, &context.options.kinds).await? {
+        edited += edit_conditions(&context.session, &gvk(kind), &edit).await?;
     }
     Ok(edited)
 }

@@ -26,6 +26,7 @@ mod secrets;
 pub use credentials_in_use::CREDENTIALS_FINALIZER;
 pub use described::Described;
 pub use endpoint::EndpointSecret;
+pub(crate) use installed::installed_kinds;
 pub use namespaces::COMPARTMENTS;
 pub(crate) use object::gvk;
 pub use object::recorded;

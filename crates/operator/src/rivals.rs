@@ -1,9 +1,10 @@
-//! Other engines for the same objects. Two would undo each other's work, so the operator checks before it starts and as long as
-//! it runs.
+//! Other engines for the same objects. Two would undo each other's work, so the operator checks before its controllers start and
+//! as long as they run.
 
 use std::time::Duration;
 
 use cluster::{Error, Selection, Session};
+use diag::error_chain;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 
@@ -31,8 +32,8 @@ pub struct Rival {
 }
 
 impl Engine {
-    /// This operator.
-    pub const OURS: Self = Self { name: "Plimsoll's operator", lease: runtime::lease::NAME };
+    /// This operator: one, or one for each shard, with the name of the shard at the end of its lease's.
+    const OURS: Self = Self { name: "Plimsoll's operator", lease: runtime::lease::NAME };
 
     /// The other engine that does what `half` does.
     pub const fn rival_of(half: Half) -> Self {
@@ -51,6 +52,18 @@ impl Engine {
         let mut leases = listing.items.into_iter().filter_map(|item| serde_json::from_value(item).ok());
         Ok(leases.find_map(|lease| held(self, &lease, Timestamp::now())))
     }
+
+    /// The operators of Plimsoll that are running, shards included.
+    pub async fn find_ours(session: &Session) -> Result<Vec<Rival>, Error> {
+        let listing = session.list(&runtime::lease::lease_kind(), &Selection::default()).await?;
+        let leases = listing.items.into_iter().filter_map(|item| serde_json::from_value::<Lease>(item).ok());
+        let is_ours = |lease: &Lease| {
+            let rest = lease.metadata.name.as_deref().and_then(|name| name.strip_prefix(Self::OURS.lease));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        let now = Timestamp::now();
+        Ok(leases.filter(is_ours).filter_map(|lease| held(Self::OURS, &lease, now)).collect())
+    }
 }
 
 /// The first running engine that does what one of `halves` would do.
@@ -63,13 +76,27 @@ pub(crate) async fn find(session: &Session, halves: &[Half]) -> Result<Option<Ri
     Ok(None)
 }
 
+/// The engine that does what `half` does, if it is running, as soon as the API server knows.
+pub(crate) async fn running(session: &Session, half: Half) -> Option<Rival> {
+    loop {
+        match Engine::rival_of(half).find(session).await {
+            Ok(found) => return found,
+            Err(error) => {
+                let error = error_chain(&error);
+                tracing::warn!(error, "cannot check whether another engine is running; retrying");
+            }
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
 /// Waits until an engine runs that does what `half` does.
-pub(crate) async fn appears(session: &Session, half: Half) -> Rival {
+pub(crate) async fn appears(session: &Session, half: Half) {
     loop {
         tokio::time::sleep(INTERVAL).await;
         // Whether one runs is unknown while the API server does not answer, and then neither of both can do anything.
-        if let Ok(Some(rival)) = Engine::rival_of(half).find(session).await {
-            return rival;
+        if let Ok(Some(_)) = Engine::rival_of(half).find(session).await {
+            return;
         }
     }
 }

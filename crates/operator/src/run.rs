@@ -1,12 +1,13 @@
 //! Runs an operator from start to stop: checks the cluster, waits for the lease, runs controllers, releases the lease.
 //!
 //! ```text
-//! listen ─▶ connect ─▶ rivals? ─▶ definitions ─▶ ready ─▶ lease ─▶ controllers ─▶ stop ─▶ lease released
-//!                                                           ▲           │
-//!                                                           └── lost ───┘  (controllers stop first)
+//! listen ─▶ connect ─▶ definitions ─▶ ready ─▶ lease ─▶ controllers ─▶ stop ─▶ lease released
+//!                                                ▲           │
+//!                                                └── lost ───┘  (controllers stop first)
 //! ```
 //!
-//! If another engine for the same objects starts later, the controllers of that half make way until it is gone (`run/half.rs`).
+//! While another engine for the same objects runs, the controllers of that half wait (`run/half.rs`). An operator without leader
+//! election, which a person has started by hand, ends with an error instead.
 
 mod error;
 mod half;
@@ -67,7 +68,7 @@ pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error>
     let session = Session::connect(&options.connection, &environment, USER_AGENT)
         .map_err(|error| Error::Connect(Box::new(error)))?;
     tokio::select! {
-        prepared = prepare(&session, &options) => prepared?,
+        prepared = prepare(&session, &options, options.elects(&environment)) => prepared?,
         () = stop.cancelled() => return Ok(()),
     }
     readiness.set(None);
@@ -99,12 +100,13 @@ pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error>
 }
 
 /// Checks and installs what controllers need.
-async fn prepare(session: &Session, options: &Options) -> Result<(), Error> {
+async fn prepare(session: &Session, options: &Options, waits_for_rivals: bool) -> Result<(), Error> {
     session.resources().await?;
-    if !options.take_over
-        && let Some(rival) = rivals::find(session, &options.controllers).await?
-    {
-        return Err(Error::Rival(rival));
+    if !options.take_over {
+        let rival = rivals::find(session, &options.controllers).await?;
+        if let Some(rival) = rival.filter(|_| !waits_for_rivals) {
+            return Err(Error::Rival(rival));
+        }
     }
     if options.install_crds {
         let kinds = Catalogue::standard().and(&options.kinds);

@@ -1,5 +1,7 @@
 //! The kinds whose definitions are installed: of all kinds that are described, only these cost a watch.
 
+use cluster::{Error, Selection, Session};
+use manifest::GroupVersionKind;
 use oraclecloud::kind::Embedded;
 use oraclecloud::{Catalogue, Kind};
 use serde_json::{Value, json};
@@ -19,8 +21,7 @@ pub(super) struct InstalledKinds {
 
 impl InstalledKinds {
     pub(super) fn start(context: &Context, stop: &CancellationToken) -> Self {
-        let gvk = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a valid kind");
-        let source = Source { trim: keep_names, ..Source::of(gvk) };
+        let source = Source { trim: keep_names, ..Source::of(definition_kind()) };
         let definitions = Store::start(context.session.clone(), source, stop);
         Self { definitions, added: context.options.kinds.clone() }
     }
@@ -34,21 +35,31 @@ impl InstalledKinds {
         if !self.definitions.is_synced() {
             return Catalogue::standard().kinds().to_vec();
         }
-        let definitions = self.definitions.state();
-        let established = definitions.filter(|it| readiness::condition(&**it, "Established", "True").is_ok());
-        established.filter_map(|it| self.kind(&it)).collect()
-    }
-
-    fn kind(&self, definition: &Value) -> Option<Kind> {
-        let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str);
-        let service = text("/spec/group")?.strip_suffix(GROUP_SUFFIX)?;
-        let path = format!("{service}/{}", text("/spec/names/kind")?);
-        self.added.get(&path).or_else(|| Embedded::kind(&path))
+        self.definitions.state().filter_map(|definition| kind_of(&definition, &self.added)).collect()
     }
 
     pub(super) fn subscribe(&self) -> InstalledChanges {
         InstalledChanges(self.definitions.subscribe())
     }
+}
+
+/// The installed kinds, read once.
+pub(crate) async fn installed_kinds(session: &Session, added: &Catalogue) -> Result<Vec<Kind>, Error> {
+    let listed = session.list_trimmed(&definition_kind(), &Selection::default(), &keep_names).await?;
+    Ok(listed.items.iter().filter_map(|definition| kind_of(definition, added)).collect())
+}
+
+fn definition_kind() -> GroupVersionKind {
+    "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a valid kind")
+}
+
+/// The kind of a definition, if it is one of Oracle Cloud's and served.
+fn kind_of(definition: &Value, added: &Catalogue) -> Option<Kind> {
+    readiness::condition(definition, "Established", "True").ok()?;
+    let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str);
+    let service = text("/spec/group")?.strip_suffix(GROUP_SUFFIX)?;
+    let path = format!("{service}/{}", text("/spec/names/kind")?);
+    added.get(&path).or_else(|| Embedded::kind(&path))
 }
 
 /// News about definitions.

@@ -1,39 +1,50 @@
 //! The controllers of one half, except while another engine does their work.
 
-use oraclecloud::Catalogue;
 use tokio_util::sync::CancellationToken;
 
 use super::Context;
 use crate::options::Half;
 use crate::{aside, composition, operations, rivals};
 
-/// Runs the controllers of `half` until `stop`. They make way for a rival that starts, and go on when it is gone.
+/// Runs the controllers of `half` until `stop`. They wait while a rival runs, also one that starts later.
 pub(super) async fn run(half: Half, context: Context, stop: CancellationToken) {
-    let kinds = Catalogue::standard().and(&context.options.kinds);
+    let minds_rivals = !context.options.take_over;
     loop {
-        aside::resume(&context.session, half, &kinds).await;
+        if minds_rivals {
+            tokio::select! {
+                () = wait_aside(half, &context) => {}
+                () = stop.cancelled() => return,
+            }
+        }
+        aside::resume(&context, half).await;
         let stop_half = stop.child_token();
         let mut controllers = Box::pin(start(half, context.clone(), stop_half.clone()));
-        let rival = tokio::select! {
+        tokio::select! {
             () = &mut controllers => return,
-            rival = rivals::appears(&context.session, half), if !context.options.take_over => rival,
-        };
-        tracing::warn!(
-            engine = rival.engine,
-            lease = rival.lease,
-            holder = rival.holder,
-            "another engine has started; stopping controllers until it is gone"
-        );
+            () = rivals::appears(&context.session, half), if minds_rivals => {}
+        }
         stop_half.cancel();
         controllers.await;
-        tokio::select! {
-            () = async {
-                aside::step_aside(&context.session, half, &kinds, &rival).await;
-                rivals::gone(&context.session, half).await;
-            } => tracing::info!(engine = rival.engine, "the other engine is gone; starting controllers"),
-            () = stop.cancelled() => return,
+        // Another engine changes what was counted, and nothing here would notice.
+        match half {
+            Half::Oci => context.metrics.forget_operations(),
+            Half::Composition => context.metrics.forget_composites(),
         }
     }
+}
+
+/// Returns when no other engine does the work of `half`, and reports the one that it waits for.
+async fn wait_aside(half: Half, context: &Context) {
+    let Some(rival) = rivals::running(&context.session, half).await else { return };
+    tracing::warn!(
+        engine = rival.engine,
+        lease = rival.lease,
+        holder = rival.holder,
+        "another engine is running; no controllers run until it is gone"
+    );
+    aside::step_aside(context, half, &rival).await;
+    rivals::gone(&context.session, half).await;
+    tracing::info!(engine = rival.engine, "the other engine is gone; starting controllers");
 }
 
 async fn start(half: Half, context: Context, stop: CancellationToken) {

@@ -245,10 +245,20 @@ impl Metrics {
     pub(crate) fn leading(&self, leads: bool) {
         self.0.leading.set(leads.into());
         if !leads {
-            self.0.operations.clear();
-            self.0.claims.clear();
-            self.0.composites.clear();
+            self.forget_operations();
+            self.forget_composites();
         }
+    }
+
+    /// Nothing is known of operations in flight, because no controller follows them.
+    pub(crate) fn forget_operations(&self) {
+        self.0.operations.clear();
+    }
+
+    /// Nothing is known of XRs and claims, because no controller follows them.
+    pub(crate) fn forget_composites(&self) {
+        self.0.claims.clear();
+        self.0.composites.clear();
     }
 
     /// All metrics in OpenMetrics text.

@@ -10,6 +10,7 @@ mod kinds;
 mod osok;
 mod osok_defects;
 mod reconcile;
+mod rivals;
 mod shards;
 mod third;
 

@@ -129,7 +129,7 @@ async fn a_lost_lease_ends_the_term_and_a_regained_one_starts_another() {
 }
 
 #[tokio::test]
-async fn the_operator_does_not_start_beside_another_engine_without_take_over() {
+async fn an_operator_without_leader_election_does_not_start_beside_another_engine() {
     let place = Place::new("rival").await;
     let now = Timestamp::now();
     let lease = json!({
@@ -137,7 +137,7 @@ async fn the_operator_does_not_start_beside_another_engine_without_take_over() {
         "spec": { "holderIdentity": "osok-0", "leaseDurationSeconds": 3600, "renewTime": format!("{now:.6}") },
     });
     place.namespace.apply_as("osok", &lease).await;
-    let careful = Options { take_over: false, ..place.options() };
+    let careful = Options { take_over: false, leader_elect: Some(false), ..place.options() };
     let error = run(careful, CancellationToken::new()).await.unwrap_err();
     let expected = format!(
         "the OCI Service Operator is running: osok-0 holds the lease {}/40558063.oci",

@@ -1,6 +1,6 @@
 //! Checks the cluster: its version, our CRDs, and the engines that run in it.
 
-use cluster::{Selection, Session};
+use cluster::{Error, Selection, Session};
 use jiff::Timestamp;
 use operator::install::definitions;
 use operator::{Engine, Half, Rival};
@@ -79,18 +79,23 @@ async fn kinds(session: &Session) -> Finding {
 }
 
 async fn engines(session: &Session) -> Vec<Finding> {
-    let rivals = Half::ALL.iter().map(|half| Engine::rival_of(*half));
-    let mut findings = Vec::new();
-    for (engine, is_ours) in rivals.map(|engine| (engine, false)).chain([(Engine::OURS, true)]) {
-        match engine.find(session).await {
-            Ok(None) => {}
-            Ok(Some(running)) => findings.push(running_engine(&running, is_ours, Timestamp::now())),
-            Err(error) => {
-                return vec![Finding::new("engines", Status::Odd, format!("cannot list leases: {error}"))];
-            }
+    let running = async {
+        let mut running = Vec::new();
+        for half in Half::ALL {
+            running.extend(Engine::rival_of(*half).find(session).await?.map(|rival| (rival, false)));
         }
+        running.extend(Engine::find_ours(session).await?.into_iter().map(|ours| (ours, true)));
+        Ok::<_, Error>(running)
+    };
+    match running.await {
+        Ok(running) if running.is_empty() => vec![Finding::new("engines", Status::Good, "none")],
+        Ok(running) => {
+            let describe =
+                |(engine, is_ours): &(Rival, bool)| running_engine(engine, *is_ours, Timestamp::now());
+            running.iter().map(describe).collect()
+        }
+        Err(error) => vec![Finding::new("engines", Status::Odd, format!("cannot list leases: {error}"))],
     }
-    if findings.is_empty() { vec![Finding::new("engines", Status::Good, "none")] } else { findings }
 }
 
 fn running_engine(running: &Rival, is_ours: bool, now: Timestamp) -> Finding {
@@ -101,7 +106,7 @@ fn running_engine(running: &Rival, is_ours: bool, now: Timestamp) -> Finding {
         return Finding::new("engines", Status::Good, found);
     }
     Finding::new("engines", Status::Odd, found)
-        .advise("`plimsoll operator` does not start beside it without --take-over.")
+        .advise("Plimsoll's controllers wait until it is gone, unless the operator has --take-over.")
 }
 
 #[cfg(test)]
