@@ -16,14 +16,14 @@ pub(crate) enum Migrate {
 #[derive(Args, Debug)]
 #[command(after_help = "Without --apply nothing is changed.
 
-Exit status: 0 nothing stands in the way, or every step was done; 1 something stands in the way, or a step failed
+Exit status: 0 nothing blocks the migration, or every step succeeded; 1 something blocks it, or a step failed
 
 Examples:
   plimsoll migrate crossplane
   plimsoll migrate crossplane --apply
   plimsoll migrate crossplane --back --apply")]
 pub(crate) struct MigrateCrossplane {
-    /// Do it, and check every step
+    /// Run the migration and verify each step
     #[arg(long)]
     pub(crate) apply: bool,
     /// Move back to Crossplane

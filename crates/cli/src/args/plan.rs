@@ -35,6 +35,9 @@ pub(crate) struct WriterArgs {
     /// Take this field from other managers, as in `spec.replicas` or `spec.containers[*].image`; can be repeated
     #[arg(long, value_name = "PATH", conflicts_with = "force_conflicts")]
     pub(crate) take: Vec<String>,
+    /// Take every field from this manager, for instance one that no longer writes; can be repeated
+    #[arg(long, value_name = "MANAGER", conflicts_with = "force_conflicts")]
+    pub(crate) take_from: Vec<String>,
     #[command(flatten)]
     pub(crate) leave: LeaveArgs,
 }

@@ -29,6 +29,9 @@ use crate::support::owner_tree::reference_of;
 use crate::support::printer::{DIM, LITERAL, Printer};
 use crate::support::process::until_interrupted;
 
+/// The manager of what Crossplane installs.
+const CROSSPLANE: &str = "crossplane";
+
 pub(super) fn run(args: &Install, printer: &mut Printer) -> Outcome {
     check_operator_options(&args.operator)?;
     let installation = Installation::new(args, catalogue(&args.kinds)?);
@@ -118,6 +121,8 @@ fn apply_args(args: &Install) -> Apply {
             field_manager: "plimsoll".to_owned(),
             force_conflicts: args.force_conflicts,
             take: Vec::new(),
+            // The CRDs of its kinds, which the operator needs as they are here.
+            take_from: vec![CROSSPLANE.to_owned()],
             leave: LeaveArgs::default(),
         },
         set: SetArgs::default(),

@@ -1,7 +1,12 @@
 //! `plimsoll migrate`: moves what another system serves to Plimsoll, and back.
 
+mod changes;
 mod crossplane;
-mod survey;
+mod installed;
+mod inventory;
+mod obstacles;
+mod preview;
+mod rights;
 mod switch;
 
 use crate::args::migrate::Migrate;

@@ -49,11 +49,6 @@ fn commands(lines: &[&str]) -> Vec<String> {
     commands
 }
 
-/// `text` as one word of a shell.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
 #[test]
 fn commands_and_files_are_distinguished_from_output() {
     let page = "a\n```sh\nls -l  # all\n\ncat <<EOF\nx\nEOF\n```\n```text\nno\n```\n```yaml file=a.yaml\nk: v\n```\n";

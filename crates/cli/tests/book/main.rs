@@ -78,7 +78,7 @@ impl Reader {
                         let typed = command
                             .replace("cargo run --release --", "plimsoll")
                             .replace("cargo run --", "plimsoll");
-                        script.extend(["step ", &blocks::quoted(&typed), "\n"]);
+                        script.extend(["step ", &quoted(&typed), "\n"]);
                     }
                 }
             }
@@ -104,6 +104,11 @@ impl Reader {
             .env_remove("TF_CLI_CONFIG_FILE");
         bash
     }
+}
+
+/// `text` as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 impl Drop for Reader {

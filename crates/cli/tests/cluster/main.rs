@@ -9,7 +9,6 @@ mod errors;
 mod every_change;
 mod help;
 mod kubectl_output;
-mod migrate;
 mod one_readiness;
 mod operations;
 mod other_managers;

@@ -9,7 +9,7 @@ use manifest::Namespace;
 
 /// Those of `verbs` that the account of `session` may not use on `resource` in `namespace`; `None` if the API server does not
 /// answer.
-pub(super) async fn denied(
+pub async fn denied(
     session: &Session,
     resource: &Resource,
     namespace: Option<&Namespace>,

@@ -125,7 +125,7 @@ pub(super) async fn follow_crossplane(
     let mut moved = locations.moves();
     loop {
         moved.mark_unchanged();
-        let namespace = locations.revisions().iter().find_map(installed_in);
+        let namespace = locations.revisions().iter().find_map(installed_by_crossplane);
         if let Some(namespace) = namespace.filter(|_| !identities.has_given()) {
             let kind = "v1/Secret".parse().expect("a valid kind");
             let target = ObjectRef::new(kind, Namespace::new(&namespace), CROSSPLANE_SECRET);
@@ -144,7 +144,7 @@ pub(super) async fn follow_crossplane(
 }
 
 /// The namespace of a function that Crossplane has installed.
-fn installed_in(revision: &Object) -> Option<String> {
+pub fn installed_by_crossplane(revision: &Object) -> Option<String> {
     if !package::is_active(revision) || package::runtime_namespace(revision).is_some() {
         return None;
     }

@@ -1,7 +1,10 @@
 //! Checks the functions of the cluster: where each is called, whether it can be reached, and how long its certificate is valid.
 
+use std::collections::BTreeMap;
+
 use cluster::{Selection, Session};
-use composition::condition::Conditions;
+use composition::condition::{Conditions, HEALTHY};
+use composition::function::Location;
 use composition::protocol::Object;
 use composition::{function, object, package};
 use functions::certs::Validity;
@@ -34,12 +37,14 @@ pub(super) async fn check(session: &Session) -> Vec<Finding> {
     for function in &functions {
         let name = object::name(function).unwrap_or_default();
         let is_active = |revision: &&Object| package::is_of(revision, name) && package::is_active(revision);
-        let active = revisions.iter().find(is_active);
-        let certificate = match active {
+        let is_annotated = object::annotation(function, function::ANNOTATION_ENDPOINT).is_some();
+        let certificate = match revisions.iter().find(is_active).filter(|_| !is_annotated) {
             Some(active) => certificate(session, active).await,
             None => None,
         };
-        findings.push(describe(function, active, certificate, Timestamp::now()));
+        // The flags of the operator are not known here.
+        let location = function::find(name, &BTreeMap::new(), &revisions, &functions).ok();
+        findings.push(describe(function, location.as_ref(), certificate, Timestamp::now()));
     }
     findings
 }
@@ -54,31 +59,34 @@ async fn certificate(session: &Session, revision: &Object) -> Option<Validity> {
 
 fn describe(
     function: &Object,
-    active: Option<&Object>,
+    location: Option<&Location>,
     certificate: Option<Validity>,
     now: Timestamp,
 ) -> Finding {
     let name = object::name(function).unwrap_or_default();
-    let annotated = object::annotation(function, function::ANNOTATION_ENDPOINT);
-    let endpoint = annotated.or_else(|| active.and_then(package::endpoint));
-    let endpoint = endpoint.map_or_else(|| ", no endpoint".to_owned(), |endpoint| format!(" at {endpoint}"));
-    let expiry = match certificate.filter(|_| annotated.is_none()) {
+    let place = match location {
+        Some(Location::Endpoint(endpoint)) => format!(" at {endpoint}"),
+        Some(Location::BuiltIn) => ", built in".to_owned(),
+        None => ", no endpoint".to_owned(),
+    };
+    let expiry = match certificate {
         None => String::new(),
         Some(dates) if dates.until <= now => {
             format!(", its certificate expired {} ago", age::between(dates.until, now))
         }
         Some(dates) => format!(", its certificate expires in {}", age::between(now, dates.until)),
     };
-    let conditions = Conditions::of(function);
-    let (status, health, advice) = match conditions.get("Healthy") {
-        Some(healthy) if healthy.is_true() => (Status::Good, "healthy", None),
-        Some(healthy) => (Status::Broken, "not healthy", Some(healthy.message.clone())),
-        None => (Status::Odd, "no operator has reported on it", None),
+    let (status, health, advice) = match readiness::condition(function, HEALTHY, "True") {
+        Ok(()) => (Status::Good, "healthy", None),
+        Err(_) if Conditions::of(function).get(HEALTHY).is_none() => {
+            (Status::Odd, "no operator has reported on it", None)
+        }
+        Err(why) => (Status::Broken, "not healthy", Some(why)),
     };
-    let is_expired = certificate.is_some_and(|dates| annotated.is_none() && dates.until <= now);
+    let is_expired = certificate.is_some_and(|dates| dates.until <= now);
     let status = if is_expired { Status::Broken } else { status };
-    let finding = Finding::new(SUBJECT, status, format!("{name}{endpoint}: {health}{expiry}"));
-    match advice.filter(|advice| !advice.is_empty()) {
+    let finding = Finding::new(SUBJECT, status, format!("{name}{place}: {health}{expiry}"));
+    match advice {
         Some(advice) => finding.advise(advice),
         None => finding,
     }
@@ -95,20 +103,22 @@ mod tests {
         let now: Timestamp = "2026-01-10T00:00:00Z".parse().unwrap();
         let check = |healthy: Value, until: &str, expected: (&str, &str)| {
             let function = object::from_value(json!({
-                "metadata": {"name": "fn"},
-                "status": {"conditions": [{"type": "Healthy", "status": healthy, "message": "down"}]},
+                "metadata": {"name": "fn", "generation": 2},
+                "status": {"conditions": [healthy]},
             }));
-            let revision = object::from_value(json!({"status": {"endpoint": "dns:///fn.system:9443"}}));
+            let location = Location::Endpoint("dns:///fn.system:9443".to_owned());
             let dates = Validity { from: now, until: until.parse().unwrap() };
-            let finding = describe(&function, Some(&revision), Some(dates), now);
+            let finding = describe(&function, Some(&location), Some(dates), now);
             assert_eq!((finding.word(), finding.found.as_str()), expected);
         };
         let fine = "fn at dns:///fn.system:9443: healthy, its certificate expires in 30d";
-        check(json!("True"), "2026-02-09T00:00:00Z", ("ok", fine));
+        let healthy = |status: &str, generation: i64| json!({"type": "Healthy", "status": status, "message": "down", "observedGeneration": generation});
+        check(healthy("True", 2), "2026-02-09T00:00:00Z", ("ok", fine));
         let down = "fn at dns:///fn.system:9443: not healthy, its certificate expires in 30d";
-        check(json!("False"), "2026-02-09T00:00:00Z", ("broken", down));
+        check(healthy("False", 2), "2026-02-09T00:00:00Z", ("broken", down));
+        check(healthy("True", 1), "2026-02-09T00:00:00Z", ("broken", down));
         let expired = "fn at dns:///fn.system:9443: healthy, its certificate expired 9d ago";
-        check(json!("True"), "2026-01-01T00:00:00Z", ("broken", expired));
+        check(healthy("True", 2), "2026-01-01T00:00:00Z", ("broken", expired));
         let unknown = describe(&object::from_value(json!({"metadata": {"name": "fn"}})), None, None, now);
         assert_eq!(
             (unknown.word(), unknown.found.as_str()),

@@ -7,9 +7,11 @@ use composition::condition::{Conditions, HEALTHY};
 use composition::object;
 use composition::protocol::Object;
 use manifest::ObjectRef;
-use operator::{Engine, composed_kinds};
+use operator::{Engine, Half, composed_kinds};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
+
+use super::inventory::needing_crossplane;
 
 /// The number of replicas before a switch.
 const REPLICAS: &str = "plimsoll.dev/replicas-before-migration";
@@ -23,43 +25,88 @@ pub(super) fn named(object: &Object) -> String {
     ObjectRef::of(object).map_or_else(|_| "an object".to_owned(), |target| target.to_string())
 }
 
+fn replicas(deployment: &Object) -> i64 {
+    object::nested(deployment, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1)
+}
+
 /// Scales a Deployment to zero; whether it was not already.
 pub(super) async fn scale_down(session: &Session, deployment: &Object) -> Result<bool, Error> {
-    let replicas = object::nested(deployment, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1);
+    let replicas = replicas(deployment);
     if replicas == 0 {
         return Ok(false);
     }
     let patch = json!({
         "metadata": {"annotations": {REPLICAS: replicas.to_string()}}, "spec": {"replicas": 0},
     });
-    patch_object(session, deployment, &patch).await
+    patch_object(session, deployment, PatchType::Merge, &patch).await
 }
 
 /// Scales a Deployment to what it was; whether it was at zero.
 pub(super) async fn scale_up(session: &Session, deployment: &Object) -> Result<bool, Error> {
-    if object::nested(deployment, &["spec", "replicas"]).and_then(Value::as_i64) != Some(0) {
+    if replicas(deployment) != 0 {
         return Ok(false);
     }
     let before = object::annotation(deployment, REPLICAS).and_then(|before| before.parse::<i64>().ok());
     let patch = json!({
         "metadata": {"annotations": {REPLICAS: null}}, "spec": {"replicas": before.unwrap_or(1)},
     });
-    patch_object(session, deployment, &patch).await
+    patch_object(session, deployment, PatchType::Merge, &patch).await
+}
+
+/// Whether a Deployment is at zero because of a switch.
+pub(super) fn is_scaled_down(deployment: &Object) -> bool {
+    replicas(deployment) == 0
 }
 
 /// Lets requests pass that Crossplane does not answer.
-pub(super) async fn ignore_failures(session: &Session, webhooks: &Object) -> Result<bool, Error> {
-    let (mut list, mut changed) = (webhook_list(webhooks), Vec::new());
-    for webhook in list.iter_mut().filter(|webhook| webhook["failurePolicy"] == "Fail") {
-        webhook["failurePolicy"] = "Ignore".into();
-        changed.extend(webhook["name"].as_str().map(str::to_owned));
-    }
-    let patch = json!({"metadata": {"annotations": {FAILING: changed.join(",")}}, "webhooks": list});
-    patch_object(session, webhooks, &patch).await
+pub(super) async fn ignore_failures(session: &Session, configuration: &Object) -> Result<bool, Error> {
+    let mut names = failing(configuration);
+    let changed: Vec<(usize, &str)> = needing_crossplane(configuration)
+        .filter_map(|(index, webhook)| Some((index, webhook["name"].as_str()?)))
+        .collect();
+    names.extend(changed.iter().map(|(_, name)| *name));
+    let annotations = object::map(configuration, &["metadata", "annotations"]);
+    let remember = match annotations {
+        Some(_) => json!({"op": "add", "path": annotation_path(FAILING), "value": names.join(",")}),
+        None => json!({"op": "add", "path": "/metadata/annotations", "value": {FAILING: names.join(",")}}),
+    };
+    let patch = [remember].into_iter().chain(set_policy(&changed, "Ignore")).collect();
+    patch_object(session, configuration, PatchType::Json, &patch).await
 }
 
-fn webhook_list(webhooks: &Object) -> Vec<Value> {
-    object::list(webhooks, &["webhooks"]).cloned().collect()
+/// Refuses requests again that Crossplane does not answer.
+pub(super) async fn restore_failures(session: &Session, configuration: &Object) -> Result<bool, Error> {
+    let before = failing(configuration);
+    let webhooks = object::list(configuration, &["webhooks"]).enumerate();
+    let changed: Vec<(usize, &str)> = webhooks
+        .filter(|(_, webhook)| webhook["failurePolicy"] == "Ignore")
+        .filter_map(|(index, webhook)| Some((index, webhook["name"].as_str()?)))
+        .filter(|(_, name)| before.contains(name))
+        .collect();
+    let forget = json!({"op": "remove", "path": annotation_path(FAILING)});
+    let patch = [forget].into_iter().chain(set_policy(&changed, "Fail")).collect();
+    patch_object(session, configuration, PatchType::Json, &patch).await
+}
+
+fn failing(configuration: &Object) -> Vec<&str> {
+    let names = object::annotation(configuration, FAILING).unwrap_or_default();
+    names.split(',').filter(|name| !name.is_empty()).collect()
+}
+
+fn annotation_path(name: &str) -> String {
+    format!("/metadata/annotations/{}", name.replace('/', "~1"))
+}
+
+/// Changes the policy of some webhooks and nothing else, if they are still where they were.
+fn set_policy(webhooks: &[(usize, &str)], policy: &str) -> Vec<Value> {
+    let set = |(index, name): &(usize, &str)| {
+        let path = |field: &str| format!("/webhooks/{index}/{field}");
+        [
+            json!({"op": "test", "path": path("name"), "value": name}),
+            json!({"op": "replace", "path": path("failurePolicy"), "value": policy}),
+        ]
+    };
+    webhooks.iter().flat_map(set).collect()
 }
 
 /// The configurations of webhooks that a switch has changed.
@@ -74,33 +121,35 @@ pub(super) async fn changed_webhooks(session: &Session) -> Result<Vec<Object>, E
     Ok(changed)
 }
 
-/// Refuses requests again that Crossplane does not answer.
-pub(super) async fn restore_failures(session: &Session, webhooks: &Object) -> Result<bool, Error> {
-    let before = object::annotation(webhooks, FAILING).unwrap_or_default();
-    let was_failing = |webhook: &Value| before.split(',').any(|name| webhook["name"] == name);
-    let mut list = webhook_list(webhooks);
-    for webhook in list.iter_mut().filter(|webhook| was_failing(webhook)) {
-        webhook["failurePolicy"] = "Fail".into();
-    }
-    let patch = json!({"metadata": {"annotations": {FAILING: null}}, "webhooks": list});
-    patch_object(session, webhooks, &patch).await
-}
-
-async fn patch_object(session: &Session, object: &Object, patch: &Value) -> Result<bool, Error> {
+async fn patch_object(
+    session: &Session,
+    object: &Object,
+    kind: PatchType,
+    patch: &Value,
+) -> Result<bool, Error> {
     let Ok(target) = ObjectRef::of(object) else { return Ok(false) };
-    session.patch(&target, PatchType::Merge, patch, Write::by(MANAGER)).await?;
+    session.patch(&target, kind, patch, Write::by(MANAGER)).await?;
     Ok(true)
 }
 
-/// Waits until an engine runs, or no longer does; whether that happened in time.
-pub(super) async fn until_running(
+/// Waits until Crossplane runs, or no longer does; whether that happened in time.
+pub(super) async fn until_crossplane(
     session: &Session,
-    engine: Engine,
     runs: bool,
     timeout: Duration,
 ) -> Result<bool, Error> {
+    let crossplane = Engine::rival_of(Half::Composition);
+    until(timeout, async || Ok(crossplane.find(session).await?.is_some() == runs)).await
+}
+
+/// Waits until an operator of Plimsoll runs, or none does; whether that happened in time.
+pub(super) async fn until_plimsoll(session: &Session, runs: bool, timeout: Duration) -> Result<bool, Error> {
+    until(timeout, async || Ok(Engine::find_ours(session).await?.is_empty() != runs)).await
+}
+
+async fn until(timeout: Duration, is_so: impl AsyncFn() -> Result<bool, Error>) -> Result<bool, Error> {
     let deadline = Instant::now() + timeout;
-    while engine.find(session).await?.is_some() != runs {
+    while !is_so().await? {
         if Instant::now() >= deadline {
             return Ok(false);
         }
@@ -120,19 +169,58 @@ pub(super) async fn until_served(
         let (mut missing, mut unhealthy) = (Vec::new(), Vec::new());
         for kind in composed_kinds(session).await? {
             for item in session.list(&kind, &Selection::default()).await?.items {
+                let is_healthy = readiness::condition(&item, HEALTHY, "True").is_ok();
                 let item = object::from_value(item);
                 let is_paused = object::annotation(&item, "crossplane.io/paused") == Some("true");
-                match Conditions::of(&item).get(HEALTHY) {
-                    None if is_paused => {}
-                    None => missing.push(named(&item)),
-                    Some(healthy) if !healthy.is_true() => unhealthy.push(named(&item)),
-                    Some(_) => {}
+                if is_healthy || is_paused {
+                    continue;
                 }
+                let names = if is_reconciled(&item) { &mut unhealthy } else { &mut missing };
+                names.push(named(&item));
             }
         }
         if missing.is_empty() || Instant::now() >= deadline {
             return Ok((missing, unhealthy));
         }
         sleep(INTERVAL).await;
+    }
+}
+
+/// Whether an operator has reported on this generation: only Plimsoll's sets this condition.
+fn is_reconciled(object: &Object) -> bool {
+    let conditions = Conditions::of(object);
+    let healthy = conditions.get(HEALTHY);
+    healthy.is_some_and(|healthy| healthy.observed_generation >= object::generation(object))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_policies_of_named_webhooks_change() {
+        let patch = Value::from(set_policy(&[(1, "nousages.example.org")], "Ignore"));
+        let expected = json!([
+            {"op": "test", "path": "/webhooks/1/name", "value": "nousages.example.org"},
+            {"op": "replace", "path": "/webhooks/1/failurePolicy", "value": "Ignore"},
+        ]);
+        assert_eq!(patch, expected);
+    }
+
+    #[test]
+    fn a_report_about_an_earlier_generation_is_none() {
+        let check = |generation: Value, expected: bool| {
+            let object = object::from_value(json!({
+                "metadata": {"generation": 2},
+                "status": {"conditions": [{
+                    "type": "Healthy", "status": "False", "reason": "R", "observedGeneration": generation,
+                    "lastTransitionTime": "2026-01-01T00:00:00Z",
+                }]},
+            }));
+            assert_eq!(is_reconciled(&object), expected, "{generation}");
+        };
+        check(json!(2), true);
+        check(json!(1), false);
+        assert!(!is_reconciled(&object::from_value(json!({}))));
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Writer {
     force: bool,
     /// The fields to take from other managers.
     take: IgnoreFields,
+    /// The managers to take all their fields from.
+    take_from: Vec<FieldManager>,
     /// The fields to leave to other managers.
     ignore: IgnoreFields,
     /// The managers to leave all their fields to.
@@ -35,7 +37,8 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(args: &WriterArgs) -> Result<Self, Failure> {
         let writer = Self::by(&args.field_manager, &args.leave)?;
-        Ok(Self { force: args.force_conflicts, take: patterns(&args.take, "--take")?, ..writer })
+        let take = patterns(&args.take, "--take")?;
+        Ok(Self { force: args.force_conflicts, take, take_from: managers(&args.take_from), ..writer })
     }
 
     /// A writer that respects other managers.
@@ -50,8 +53,9 @@ impl Writer {
             manager: FieldManager::new(manager),
             force: false,
             take: IgnoreFields::default(),
+            take_from: Vec::new(),
             ignore: patterns(&leave.ignore, "--ignore")?,
-            leave_to: leave.leave_to.iter().map(|name| FieldManager::new(name.as_str())).collect(),
+            leave_to: managers(&leave.leave_to),
             keeps_whole: false,
         })
     }
@@ -126,8 +130,16 @@ impl Writer {
         session.edit_managed_fields(target, write, edit(live), again).await.map(drop)
     }
 
+    /// Whether some fields are to be taken, but not all.
+    fn takes_some(&self) -> bool {
+        !self.take.is_empty() || !self.take_from.is_empty()
+    }
+
     /// Whether a conflict is over a field of `body` that is to be taken.
     pub(crate) fn takes(&self, conflict: &FieldConflict, body: &Value, live: Option<&Observed>) -> bool {
+        if self.take_from.iter().any(|manager| manager.as_str() == conflict.manager) {
+            return true;
+        }
         if self.take.is_empty() {
             return false;
         }
@@ -150,7 +162,7 @@ impl Writer {
         let settle = |error: Error| error.overlooking(|conflict| self.takes(conflict, body, live));
         let is_conflict = |error: &Error| error.class() == Class::FieldManagerConflict;
         let mut conflict = match session.apply(target, body, self.write()).await {
-            Err(error) if is_conflict(&error) && !self.take.is_empty() => error,
+            Err(error) if is_conflict(&error) && self.takes_some() => error,
             reply => return reply,
         };
         for _ in 0..ATTEMPTS {
@@ -175,6 +187,10 @@ impl Writer {
         }
         Err(conflict)
     }
+}
+
+fn managers(names: &[String]) -> Vec<FieldManager> {
+    names.iter().map(|name| FieldManager::new(name.as_str())).collect()
 }
 
 /// The patterns of an option.
@@ -215,9 +231,13 @@ mod tests {
 
     fn writer(take: &[&str], ignore: &[&str], leave_to: &[&str]) -> Writer {
         let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-        let leave = LeaveArgs { ignore: texts(ignore), leave_to: texts(leave_to) };
-        let args =
-            WriterArgs { field_manager: "us".to_owned(), force_conflicts: false, take: texts(take), leave };
+        let args = WriterArgs {
+            field_manager: "us".to_owned(),
+            force_conflicts: false,
+            take: texts(take),
+            take_from: texts(&["gone"]),
+            leave: LeaveArgs { ignore: texts(ignore), leave_to: texts(leave_to) },
+        };
         Writer::new(&args).unwrap_or_else(|_| panic!("the patterns are valid"))
     }
 
@@ -241,6 +261,8 @@ mod tests {
         check(image, image, true);
         check("spec.template.spec.containers[*].image", image, true);
         check("spec", image, true);
+        let of_the_gone = FieldConflict { field: image.to_owned(), manager: "gone".to_owned() };
+        assert!(writer(&[], &[], &[]).takes(&of_the_gone, &body(), None));
         check(r#"metadata.labels["a.b/c"]"#, "metadata.labels.a.b/c", true);
     }
 

@@ -19,7 +19,7 @@ fn crossplanes_certificate_is_beside_its_functions() {
             "metadata": {"annotations": annotations},
             "spec": {"desiredState": "Active"}, "status": {"endpoint": endpoint},
         });
-        assert_eq!(installed_in(revision.as_object().unwrap()).as_deref(), expected, "{endpoint}");
+        assert_eq!(installed_by_crossplane(revision.as_object().unwrap()).as_deref(), expected, "{endpoint}");
     };
     check("dns:///fn.crossplane-system:9443", json!({}), Some("crossplane-system"));
     check("dns:///fn.crossplane-system.svc:9443", json!({}), Some("crossplane-system"));
