@@ -1,5 +1,7 @@
 //! A claim and its XR: which fields are propagated which way, and what the user of the claim sees.
 
+pub mod successor;
+
 use jiff::Timestamp;
 use manifest::{IdentityError, Namespace, ObjectRef};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! `plimsoll migrate`: moves what another system serves to Plimsoll, and back.
 
 mod changes;
+mod claim;
 mod crossplane;
 mod installed;
 mod inventory;
@@ -16,5 +17,6 @@ use crate::support::printer::Printer;
 pub(super) fn run(command: &Migrate, printer: &mut Printer) -> Outcome {
     match command {
         Migrate::Crossplane(args) => crossplane::run(args, printer),
+        Migrate::Claim(args) => claim::run(args, printer),
     }
 }

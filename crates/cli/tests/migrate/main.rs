@@ -5,6 +5,7 @@
 #[path = "../book/blocks.rs"]
 mod blocks;
 mod chapter;
+mod claim;
 mod functions;
 mod kubelet;
 mod left_by_crossplane;
@@ -94,6 +95,15 @@ impl World {
             assert!(Instant::now() < deadline, "{last:#?}");
             std::thread::sleep(Duration::from_millis(100));
         }
+    }
+
+    /// Applies an object, as a user.
+    pub(crate) fn apply(&self, object: &Value) {
+        self.runtime.block_on(async {
+            let session = Session::new(self.sandbox.client().await);
+            let write = cluster::Write::by("person").force();
+            session.apply_when_possible(&reference(object), object, write).await.unwrap();
+        });
     }
 
     /// Merges a patch into an object, as a user.
