@@ -5,14 +5,20 @@
 //!
 //! Before it used server-side apply, Crossplane wrote everything by updates, specs included. Of those, the fields our
 //! first apply is about to hold are handed over.
+//!
+//! A manager of updates is called as its program is, and programs are renamed. So updates are also recognised by what only an engine
+//! writes: its condition on an XR, its name for a composed resource, the reference to the claim, and the owner of what it creates.
 
 use fields::FieldSet;
 use ownership::{Entry, FieldManager, Handover, Observed, Operation};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::condition::SYNCED;
+use crate::naming::{ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME};
+use crate::object;
 use crate::protocol::Object;
 
-/// The manager of Crossplane's updates.
+/// The manager of Crossplane's updates, unless its program has another name.
 const UPDATER: &str = "crossplane";
 
 /// The JSON patch that folds what `crossplane` holds by updates of `subresource` (`status`, or empty for the object itself)
@@ -49,13 +55,33 @@ fn hand_over(
     part: impl Fn(&Observed, &FieldSet) -> FieldSet,
 ) -> Option<Value> {
     let live = Observed::new(Value::Object(object.clone())).ok()?;
-    let updater = FieldManager::new(UPDATER);
-    let part = |entry: &Entry| {
-        let is_theirs = entry.is_of(&updater, Operation::Update, subresource);
-        is_theirs.then(|| part(&live, &entry.fields))
+    let marks = marks(object);
+    let is_theirs = |entry: &Entry| {
+        let is_update = entry.is_of(&entry.manager, Operation::Update, subresource);
+        let is_named = entry.manager == FieldManager::new(UPDATER);
+        is_update && (is_named || !entry.fields.intersection(&marks).is_empty())
     };
+    let part = |entry: &Entry| is_theirs(entry).then(|| part(&live, &entry.fields));
     let handover = Handover::of(&live).hand_over(&FieldManager::new(manager), subresource, part);
     handover.patch().map(Value::Array)
+}
+
+/// What only an engine writes to `object`.
+fn marks(object: &Object) -> FieldSet {
+    let condition = format!("k:{}", json!({"type": SYNCED}));
+    let label = format!("f:{LABEL_CLAIM_NAME}");
+    let annotation = format!("f:{ANNOTATION_RESOURCE_NAME}");
+    let mut metadata = json!({"f:labels": {label: {}}, "f:annotations": {annotation: {}}});
+    if let Some(controller) = object::controller(object) {
+        let owner = format!("k:{}", json!({"uid": controller.uid}));
+        metadata["f:ownerReferences"] = json!({owner: {}});
+    }
+    let marks = json!({
+        "f:metadata": metadata,
+        "f:spec": {"f:claimRef": {}},
+        "f:status": {"f:conditions": {condition: {}}},
+    });
+    FieldSet::from_value(&marks).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -110,3 +110,37 @@ fn an_update_entry_without_other_fields_is_handed_over_whole() {
     let patch = hand_over_updates(&only, &intent, "claim").unwrap();
     assert_eq!(patch[1]["value"], json!([entry("claim", "Apply", "", &fields)]));
 }
+
+#[test]
+fn a_renamed_program_is_recognised_by_what_only_an_engine_writes() {
+    let metadata = json!({
+        "name": "x", "resourceVersion": "7",
+        "ownerReferences": [{"apiVersion": "e/v1", "kind": "XR", "name": "xr", "uid": "u", "controller": true}],
+    });
+    let check = |subresource: &str, fields: &Value, expected: bool| {
+        let mut live = object(json!({"apiVersion": "e/v1", "kind": "Any", "metadata": metadata}));
+        live["metadata"]["managedFields"] = json!([entry("engine", "Update", subresource, fields)]);
+        let is_folded = fold_updates(&live, "ours", subresource).is_some();
+        assert_eq!(is_folded, expected, "{fields}");
+    };
+    let synced =
+        |kind: &str| json!({"f:status": {"f:conditions": {format!("k:{{\"type\":\"{kind}\"}}"): {".": {}}}}});
+    check("status", &synced("Synced"), true);
+    check("status", &synced("Custom"), false);
+    check(
+        "",
+        &json!({"f:metadata": {"f:annotations": {"f:crossplane.io/composition-resource-name": {}}}}),
+        true,
+    );
+    check("", &json!({"f:metadata": {"f:annotations": {"f:crossplane.io/paused": {}}}}), false);
+    check(
+        "",
+        &json!({"f:metadata": {"f:ownerReferences": {"k:{\"uid\":\"u\"}": {}}}, "f:spec": {"f:a": {}}}),
+        true,
+    );
+    check("", &json!({"f:metadata": {"f:ownerReferences": {"k:{\"uid\":\"other\"}": {}}}}), false);
+    check("", &json!({"f:metadata": {"f:labels": {"f:crossplane.io/claim-name": {}}}}), true);
+    check("", &json!({"f:spec": {"f:claimRef": {"f:name": {}}}}), false);
+    check("", &json!({"f:spec": {"f:claimRef": {}}}), true);
+    check("", &json!({"f:spec": {"f:replicas": {}}}), false);
+}
