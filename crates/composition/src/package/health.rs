@@ -104,13 +104,13 @@ pub fn function_status(function: &Object, standing: &Standing, now: Timestamp) -
 }
 
 /// A Provider or Configuration that this engine does not install, reported unless Crossplane has reported on this generation.
+/// Older releases of it do not say which generation they report on.
 pub fn unsupported(package: &Object, now: Timestamp) -> Option<Object> {
     let installed = Conditions::of(package);
     let generation = object::generation(package);
-    if installed
-        .get("Installed")
-        .is_some_and(|known| known.is_true() && known.observed_generation == generation)
-    {
+    if installed.get("Installed").is_some_and(|known| {
+        known.is_true() && (known.observed_generation.is_none() || known.observed_generation == generation)
+    }) {
         return None;
     }
     let kind = object::text(package, &["kind"]).unwrap_or("package");

@@ -174,9 +174,14 @@ async fn a_crd_of_another_controller_is_never_touched() {
 
 /// The role that an XRD grants the operator.
 fn role(xrd: &str) -> Value {
+    role_for(xrd, "crossplane")
+}
+
+/// The role by which an XRD grants its kinds to these users.
+fn role_for(xrd: &str, audience: &str) -> Value {
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": {"name": format!("crossplane:composite:{xrd}:aggregate-to-crossplane")},
+        "metadata": {"name": format!("crossplane:composite:{xrd}:aggregate-to-{audience}")},
     })
 }
 
@@ -253,18 +258,25 @@ async fn an_xrd_in_a_group_of_kubernetes_is_refused_and_grants_nothing() {
         until_recorded(&session, &refused, &format!("the group {group:?} belongs to Kubernetes")).await;
         assert_eq!(get(&session, &role(&name)).await, None, "{name}");
 
-        // What an earlier operator granted for it is taken back.
-        let mut granted = role(&name);
-        granted["metadata"]["ownerReferences"] = json!([{
-            "apiVersion": xrd["apiVersion"], "kind": xrd["kind"], "name": name, "uid": xrd["metadata"]["uid"],
-            "controller": true,
-        }]);
-        granted["rules"] = json!([{"apiGroups": [group], "resources": ["made-up"], "verbs": ["*"]}]);
-        apply(&session, &granted).await;
+        // What an earlier operator granted for it is taken back, from itself and from users.
+        let granted = ["crossplane", "edit", "view", "browse"].map(|audience| {
+            let mut granted = role_for(&name, audience);
+            granted["metadata"]["ownerReferences"] = json!([{
+                "apiVersion": xrd["apiVersion"], "kind": xrd["kind"], "name": name, "uid": xrd["metadata"]["uid"],
+                "controller": true,
+            }]);
+            granted["rules"] = json!([{"apiGroups": [group], "resources": ["made-up"], "verbs": ["*"]}]);
+            granted
+        });
+        for role in &granted {
+            apply(&session, role).await;
+        }
         wanted["metadata"]["labels"] = json!({"look": "again"});
         apply(&session, &wanted).await;
         let is_empty = |role: &Value| role["rules"].as_array().is_none_or(Vec::is_empty);
-        until(&session, &granted, "it grants nothing", is_empty).await;
+        for role in &granted {
+            until(&session, role, "it grants nothing", is_empty).await;
+        }
         delete(&session, &xrd).await;
         until_gone(&session, &xrd).await;
     }

@@ -179,6 +179,14 @@ async fn a_package_runs_and_its_certificate_is_renewed() {
     );
     assert_eq!(service["spec"]["clusterIP"], "None");
 
+    // A deleted authority is replaced, and so is the certificate.
+    delete(&session, &own("v1", "Secret", "plimsoll-root-ca")).await;
+    apply(&session, &config(name, 4)).await;
+    let reissued = |secret: &Value| secret["data"]["ca.crt"] != renewed["data"]["ca.crt"];
+    mount(&session, &secret, folder.path(), reissued).await;
+    let replaced = get(&session, &own("v1", "Secret", "plimsoll-root-ca")).await.unwrap();
+    assert_ne!(replaced["data"]["tls.crt"], stored["data"]["tls.crt"]);
+
     // Everything goes with the Function.
     delete(&session, &claim("second")).await;
     until_gone(&session, &claim("second")).await;

@@ -87,4 +87,6 @@ fn a_package_that_is_not_installed_says_so() {
     );
     let by_crossplane = json!([{"type": "Installed", "status": "True", "observedGeneration": 1}]);
     assert_eq!(unsupported(&provider(by_crossplane), now()), None, "Crossplane installed it");
+    let by_an_older_one = json!([{"type": "Installed", "status": "True"}]);
+    assert_eq!(unsupported(&provider(by_an_older_one), now()), None, "an older Crossplane installed it");
 }

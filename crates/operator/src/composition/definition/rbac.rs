@@ -91,16 +91,21 @@ impl Reconcile<'_> {
         self.memory.granted.push(role);
     }
 
-    /// Takes back what an XRD that is refused was granted before.
+    /// Takes back what an XRD that is refused was granted before, from the operator and from users.
     pub(super) async fn revoke(&mut self) {
-        let role = operator_role(&self.xrd, []);
-        let is_granted = self.granted(&role).await.is_some_and(|live| {
-            let has_rules = object::list(&live, &["rules"]).next().is_some();
-            has_rules && object::is_controlled_by(&live, &self.xrd)
-        });
-        if is_granted && let Err(error) = self.definitions.engine.client.apply(&role, MANAGER).await {
-            let xrd = object::name(&self.xrd);
-            tracing::warn!(xrd, error = error.text(), "cannot take back the rights of a refused XRD");
+        let of_users = Audience::ALL.map(|it| cluster_role(&self.xrd, it.suffix(), it.labels(), []));
+        for role in [operator_role(&self.xrd, [])].into_iter().chain(of_users) {
+            let is_granted = self.granted(&role).await.is_some_and(|live| {
+                let has_rules = object::list(&live, &["rules"]).next().is_some();
+                has_rules && object::is_controlled_by(&live, &self.xrd)
+            });
+            if !is_granted {
+                continue;
+            }
+            if let Err(error) = self.write_role(role).await {
+                let xrd = object::name(&self.xrd);
+                tracing::warn!(xrd, error = error.text(), "cannot take back the rights of a refused XRD");
+            }
         }
     }
 

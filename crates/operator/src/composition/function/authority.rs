@@ -36,6 +36,8 @@ pub(in crate::composition) struct OwnAuthority {
 
 struct Current {
     authority: Arc<Authority>,
+    /// As the Secret had it.
+    certificate: Vec<u8>,
     /// When the engine's certificate has to be replaced.
     client_due: Timestamp,
 }
@@ -75,7 +77,8 @@ impl OwnAuthority {
         }
     }
 
-    /// The authority, made or renewed if need be; the engine shows a certificate of it from now on.
+    /// The authority, made or renewed if need be; the engine shows a certificate of it from now on. The Secret is read each time,
+    /// since a user may have deleted or replaced it.
     pub(super) async fn get(
         &self,
         engine: &Engine,
@@ -83,21 +86,23 @@ impl OwnAuthority {
         now: Timestamp,
     ) -> Result<Arc<Authority>, AuthorityError> {
         let mut current = self.current.lock().await;
+        let (authority, certificate) = self.load(engine, now).await?;
         if let Some(current) = &*current
             && now < current.client_due
-            && !current.authority.is_ending(SERVER_DAYS, now)
+            && current.certificate == certificate
         {
             return Ok(Arc::clone(&current.authority));
         }
-        let authority = Arc::new(self.load(engine, now).await?);
+        let authority = Arc::new(authority);
         let client = authority.issue_client(CLIENT_DAYS, now)?;
         let client_due = due(&client, now);
         identities.show(&engine.functions, Whose::Own, client);
-        *current = Some(Current { authority: Arc::clone(&authority), client_due });
+        *current = Some(Current { authority: Arc::clone(&authority), certificate, client_due });
         Ok(authority)
     }
 
-    async fn load(&self, engine: &Engine, now: Timestamp) -> Result<Authority, AuthorityError> {
+    /// The authority in the Secret, with its certificate as it is stored.
+    async fn load(&self, engine: &Engine, now: Timestamp) -> Result<(Authority, Vec<u8>), AuthorityError> {
         let failed = |source| AuthorityError::Api { secret: SECRET.to_owned(), source };
         let reference = self.reference(SECRET);
         let stored = if let Some(stored) = engine.client.read(&reference).await.map_err(failed)? {
@@ -116,12 +121,13 @@ impl OwnAuthority {
         let pem = read(&Value::Object(stored)).unwrap_or_default();
         let authority = Authority::from_pem(&pem.certificate, &pem.key)?;
         if !authority.is_ending(SERVER_DAYS, now) {
-            return Ok(authority);
+            return Ok((authority, pem.certificate));
         }
         let renewed = authority.renewed(AUTHORITY_DAYS, now)?;
-        engine.client.apply(&self.secret(&renewed.pem()), MANAGER).await.map_err(failed)?;
+        let pem = renewed.pem();
+        engine.client.apply(&self.secret(&pem), MANAGER).await.map_err(failed)?;
         tracing::info!(secret = SECRET, namespace = self.namespace, "renewed the authority for functions");
-        Ok(renewed)
+        Ok((renewed, pem.certificate))
     }
 
     /// Makes sure that `secret` has a certificate for the function at the host `name`.
