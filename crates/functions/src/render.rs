@@ -1,11 +1,13 @@
 //! Crossplane's render protocol, by which another CLI runs an engine: a `RenderRequest` in, a `RenderResponse` out.
 
 use composition::event::Event;
-use composition::protocol::{Object, ResourceSelector, SchemaSelector};
+use composition::object;
+use composition::protocol::{Match, Object, ResourceSelector, SchemaSelector};
 use prost::Message as _;
+use serde_json::json;
 
 use crate::r#gen::render as pb;
-use crate::wire::{Struct, write_schema_selector, write_selector};
+use crate::wire::Struct;
 use pb::render_request::Input;
 use pb::render_response::Output;
 
@@ -69,9 +71,11 @@ fn object(message: Struct, field: &str) -> Result<Object, BadRequest> {
     message.into_object().map_err(|error| BadRequest::Object(error.within(field).to_string()))
 }
 
+/// Objects in a list. Crossplane's command passes on the empty documents of a file.
 fn objects(messages: Vec<Struct>, field: &str) -> Result<Vec<Object>, BadRequest> {
     let numbered = messages.into_iter().enumerate();
-    numbered.map(|(index, message)| object(message, &format!("{field}[{index}]"))).collect()
+    let read = numbered.map(|(index, message)| object(message, &format!("{field}[{index}]")));
+    read.filter(|object| !object.as_ref().is_ok_and(Object::is_empty)).collect()
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,9 +104,64 @@ impl Response<'_> {
             composed_resources: objects(self.composed),
             deleted_resources: objects(self.deleted),
             events: self.events.iter().map(event).collect(),
-            required_resources: self.resources.iter().cloned().map(write_selector).collect(),
-            required_schemas: self.schemas.iter().cloned().map(write_schema_selector).collect(),
+            required_resources: self
+                .resources
+                .iter()
+                .map(|one| Struct::new(&resource_selector(one)))
+                .collect(),
+            required_schemas: self.schemas.iter().map(|one| Struct::new(&schema_selector(one))).collect(),
         };
         pb::RenderResponse { output: Some(Output::Composite(output)) }.encode_to_vec()
+    }
+}
+
+/// A selector in protobuf's JSON.
+fn resource_selector(selector: &ResourceSelector) -> Object {
+    let mut written = json!({"apiVersion": selector.api_version, "kind": selector.kind});
+    match &selector.matching {
+        Match::All => {}
+        Match::Name(name) => written["matchName"] = name.as_str().into(),
+        Match::Labels(labels) => written["matchLabels"] = json!({"labels": labels}),
+    }
+    if let Some(namespace) = &selector.namespace {
+        written["namespace"] = namespace.as_str().into();
+    }
+    object::object(written)
+}
+
+fn schema_selector(selector: &SchemaSelector) -> Object {
+    object::object(json!({"apiVersion": selector.api_version, "kind": selector.kind}))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn selectors_are_written_as_the_json_of_their_messages() {
+        let check = |matching: Match, namespace: Option<&str>, expected: Value| {
+            let namespace = namespace.map(str::to_owned);
+            let (api_version, kind) = ("v1".to_owned(), "ConfigMap".to_owned());
+            let selector = ResourceSelector { api_version, kind, matching, namespace };
+            assert_eq!(Value::Object(resource_selector(&selector)), expected);
+        };
+        check(Match::All, None, json!({"apiVersion": "v1", "kind": "ConfigMap"}));
+        check(
+            Match::Name("a".to_owned()),
+            Some("n"),
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "matchName": "a", "namespace": "n"}),
+        );
+        check(
+            Match::Labels([("app".to_owned(), "web".to_owned())].into()),
+            None,
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "matchLabels": {"labels": {"app": "web"}}}),
+        );
+        let schema = SchemaSelector { api_version: "apps/v1".to_owned(), kind: "Deployment".to_owned() };
+        assert_eq!(
+            Value::Object(schema_selector(&schema)),
+            json!({"apiVersion": "apps/v1", "kind": "Deployment"})
+        );
     }
 }

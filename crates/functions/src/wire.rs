@@ -8,7 +8,7 @@ mod response;
 
 pub(crate) use object::{Struct, ValueError};
 pub(crate) use request::{encode, inexact, read_request};
-pub(crate) use response::{read_response, write_response, write_schema_selector, write_selector};
+pub(crate) use response::{read_response, write_response};
 
 use std::collections::BTreeMap;
 use std::fmt;

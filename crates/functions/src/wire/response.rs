@@ -118,7 +118,7 @@ fn write_requirements(requirements: Requirements) -> pb::Requirements {
     }
 }
 
-pub(crate) fn write_selector(selector: ResourceSelector) -> pb::ResourceSelector {
+fn write_selector(selector: ResourceSelector) -> pb::ResourceSelector {
     pb::ResourceSelector {
         api_version: selector.api_version,
         kind: selector.kind,
@@ -131,6 +131,6 @@ pub(crate) fn write_selector(selector: ResourceSelector) -> pb::ResourceSelector
     }
 }
 
-pub(crate) fn write_schema_selector(selector: SchemaSelector) -> pb::SchemaSelector {
+fn write_schema_selector(selector: SchemaSelector) -> pb::SchemaSelector {
     pb::SchemaSelector { api_version: selector.api_version, kind: selector.kind }
 }

@@ -75,11 +75,12 @@ pub struct CompositeOutput {
     pub deleted_resources: ::prost::alloc::vec::Vec<crate::wire::Struct>,
     #[prost(message, repeated, tag = "4")]
     pub events: ::prost::alloc::vec::Vec<Event>,
-    /// What functions asked for, also when it was not among the inputs.
+    /// What functions asked for, also when it was not among the inputs: a ResourceSelector and a SchemaSelector of the function
+    /// protocol, in protobuf's JSON.
     #[prost(message, repeated, tag = "5")]
-    pub required_resources: ::prost::alloc::vec::Vec<crate::r#gen::v1::ResourceSelector>,
+    pub required_resources: ::prost::alloc::vec::Vec<crate::wire::Struct>,
     #[prost(message, repeated, tag = "6")]
-    pub required_schemas: ::prost::alloc::vec::Vec<crate::r#gen::v1::SchemaSelector>,
+    pub required_schemas: ::prost::alloc::vec::Vec<crate::wire::Struct>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Event {
