@@ -5,6 +5,7 @@ mod status_transformer;
 
 use std::time::Duration;
 
+use crate::function::AUTO_READY_AS_DEPENDENCY;
 use crate::protocol::{ResponseMeta, RunRequest, RunResponse};
 
 /// The default TTL of every function SDK.
@@ -13,7 +14,7 @@ const DEFAULT_TTL: Duration = Duration::from_secs(60);
 /// Runs the built-in function called `name`, if there is one.
 pub fn run(name: &str, request: &RunRequest) -> Option<RunResponse> {
     match name {
-        "function-auto-ready" => Some(auto_ready::run(request)),
+        "function-auto-ready" | AUTO_READY_AS_DEPENDENCY => Some(auto_ready::run(request)),
         "function-status-transformer" => Some(status_transformer::run(request)),
         _ => None,
     }
@@ -38,7 +39,7 @@ mod tests {
     fn every_built_in_function_runs_and_copies_the_tag() {
         let mut request = RunRequest::default();
         request.meta.tag = "tag".to_owned();
-        for name in BUILT_IN {
+        for name in BUILT_IN.into_iter().chain([AUTO_READY_AS_DEPENDENCY]) {
             assert_eq!(run(name, &request).unwrap().meta.tag, "tag", "{name}");
         }
         assert_eq!(run("function-unknown", &request), None);

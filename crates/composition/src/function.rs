@@ -18,6 +18,8 @@ use crate::{codes, object, read};
 pub const ANNOTATION_ENDPOINT: &str = "plimsoll.dev/endpoint";
 /// The functions this engine brings along.
 pub const BUILT_IN: [&str; 2] = ["function-auto-ready", "function-status-transformer"];
+/// How Crossplane names `function-auto-ready` when it installs it as a dependency of another package.
+pub(crate) const AUTO_READY_AS_DEPENDENCY: &str = "crossplane-contrib-function-auto-ready";
 
 /// The condition of a revision that says whether its functions can run.
 pub const VALID_PIPELINE: &str = "ValidPipeline";
@@ -43,13 +45,19 @@ impl Function {
     pub fn read(object: &Object) -> Result<Self, Box<Diagnostic>> {
         #[derive(Deserialize)]
         struct Spec {
+            #[serde(default)]
             package: String,
         }
 
         let api_versions = ["pkg.crossplane.io/v1", "pkg.crossplane.io/v1beta1"];
         let Spec { package } = read::spec(object, "Function", &api_versions)?;
         let name = object::name(object).unwrap_or_default().to_owned();
-        if !is_qualified(&package) {
+        let annotation = |key| object::annotation(object, key).map(str::to_owned);
+        let development = (annotation(ANNOTATION_RUNTIME).as_deref() == Some("Development")).then(|| {
+            annotation(ANNOTATION_DEVELOPMENT_TARGET).unwrap_or_else(|| "localhost:9443".to_owned())
+        });
+        // A function that is being developed runs without its package.
+        if development.is_none() && !is_qualified(&package) {
             let summary = format!("{package:?} is not a fully qualified package");
             let hint =
                 "Write registry, repository and tag or digest, such as xpkg.crossplane.io/org/name:v1.0.0.";
@@ -57,10 +65,6 @@ impl Function {
                 Diagnostic::error(codes::FUNCTION_PACKAGE, summary).object(format!("Function {name}"));
             return Err(Box::new(diagnostic.field("spec.package").hint(hint)));
         }
-        let annotation = |key| object::annotation(object, key).map(str::to_owned);
-        let development = (annotation(ANNOTATION_RUNTIME).as_deref() == Some("Development")).then(|| {
-            annotation(ANNOTATION_DEVELOPMENT_TARGET).unwrap_or_else(|| "localhost:9443".to_owned())
-        });
         Ok(Self { name, package, endpoint: annotation(ANNOTATION_ENDPOINT), development })
     }
 }
@@ -103,10 +107,15 @@ pub fn find(
     if function.is_some() {
         return Err(not_installed(name));
     }
-    if BUILT_IN.contains(&name) {
+    if is_built_in(name) {
         return Ok(Location::BuiltIn);
     }
     Err(not_found(name))
+}
+
+/// Whether this engine brings the function along.
+pub fn is_built_in(name: &str) -> bool {
+    BUILT_IN.contains(&name) || name == AUTO_READY_AS_DEPENDENCY
 }
 
 fn not_found(name: &str) -> RunError {

@@ -108,4 +108,9 @@ fn a_package_is_named_in_full() {
     }));
     let error = Function::read(&unqualified).unwrap_err();
     assert_eq!((error.code, error.field.as_deref()), (codes::FUNCTION_PACKAGE, Some("spec.package")));
+    let mut developed = unqualified;
+    developed["metadata"]["annotations"] = json!({"render.crossplane.io/runtime": "Development"});
+    assert_eq!(Function::read(&developed).unwrap().development.as_deref(), Some("localhost:9443"));
+    developed["spec"] = json!({});
+    assert!(Function::read(&developed).is_ok(), "what is developed needs no package");
 }

@@ -22,9 +22,18 @@ fn each_difference_has_a_reason_and_an_object_that_shows_it() {
             false,
             json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "status": {"loadBalancer": {}}}),
         ),
-        (1, false, conditions(json!([{"type": "Available", "status": "True"}]))),
+        (1, false, json!({"apiVersion": "batch/v1", "kind": "CronJob"})),
         (
-            1,
+            2,
+            false,
+            json!({
+                "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+                "status": {"conditions": [{"type": "AbleToScale", "status": "True"}]},
+            }),
+        ),
+        (3, false, conditions(json!([{"type": "Available", "status": "True"}]))),
+        (
+            3,
             true,
             conditions(json!([{"type": "Ready", "status": "True"}, {"type": "Synced", "status": "False"}])),
         ),
@@ -150,11 +159,63 @@ fn kinds_have_their_own_rules() {
     check("apps/v1", "DaemonSet", daemons(3, 2), false);
     check("batch/v1", "Job", condition("Complete"), true);
     check("batch/v1", "Job", condition("Failed"), false);
-    check("batch/v1", "CronJob", json!({}), true);
-    check("autoscaling/v2", "HorizontalPodAutoscaler", condition("AbleToScale"), true);
+    let runs = |status: Value| json!({"spec": {}, "status": status});
+    let (first, second) = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z");
+    check("batch/v1", "CronJob", runs(json!({})), false);
+    check("batch/v1", "CronJob", json!({"spec": {"suspend": true}}), true);
+    check("batch/v1", "CronJob", runs(json!({"lastScheduleTime": first})), false);
+    check("batch/v1", "CronJob", runs(json!({"lastScheduleTime": first, "active": [{"name": "a"}]})), true);
+    check(
+        "batch/v1",
+        "CronJob",
+        runs(json!({"lastScheduleTime": first, "lastSuccessfulTime": second})),
+        true,
+    );
+    check(
+        "batch/v1",
+        "CronJob",
+        runs(json!({"lastScheduleTime": second, "lastSuccessfulTime": first})),
+        false,
+    );
+    check("autoscaling/v2", "HorizontalPodAutoscaler", condition("AbleToScale"), false);
+    check("autoscaling/v2", "HorizontalPodAutoscaler", condition("ScalingActive"), true);
+    check("autoscaling/v2", "HorizontalPodAutoscaler", condition("ScalingLimited"), true);
+    check("autoscaling/v2", "HorizontalPodAutoscaler", condition("FailedGetScale"), false);
     check("autoscaling/v2", "HorizontalPodAutoscaler", json!({}), false);
     check("apiextensions.k8s.io/v1", "CustomResourceDefinition", condition("Established"), true);
     check("apiregistration.k8s.io/v1", "APIService", condition("Available"), true);
     check("example.org/v1", "Thing", condition("Ready"), true);
     check("example.org/v1", "Thing", condition("Synced"), false);
+}
+
+#[test]
+fn rules_of_the_input_come_first_and_a_broken_one_is_reported() {
+    let thing = |replicas: i64, ready: &str| {
+        json!({"apiVersion": "example.org/v1", "kind": "Thing", "spec": {"replicas": replicas},
+            "status": {"conditions": [{"type": "Ready", "status": ready}]}})
+    };
+    let none = Ready::Unspecified;
+    let check = |rule: &str, observed: Value, expected: Ready, warnings: usize| {
+        let request = RunRequest {
+            observed: Arc::new(state(&[("thing", none, observed)])),
+            desired: state(&[("thing", none, json!({}))]),
+            input: Some(object(json!({"celHealthCheckCustomization": {"example.org_v1_Thing": rule}}))),
+            ..RunRequest::default()
+        };
+        let response = run(&request);
+        assert_eq!(response.desired.resources["thing"].ready, expected, "{rule}");
+        assert_eq!(response.results.len(), warnings, "{rule}: {:?}", response.results);
+    };
+    check("object.spec.replicas > 1", thing(2, "False"), Ready::True, 0);
+    check("object.spec.replicas > 1", thing(1, "True"), Ready::False, 0);
+    check("object.spec.unknown > 1", thing(1, "True"), Ready::True, 1);
+    check("object.spec.unknown > 1", thing(1, "False"), none, 1);
+}
+
+#[test]
+fn the_input_sets_the_ttl_and_an_unknown_one_is_fatal() {
+    let respond = |input: Value| run(&RunRequest { input: Some(object(input)), ..RunRequest::default() });
+    assert_eq!(respond(json!({"ttl": "10m"})).meta.ttl.unwrap().as_secs(), 600);
+    let refused = respond(json!({"celHealthChecks": {}}));
+    assert!(refused.fatal().unwrap().message.contains("unknown field `celHealthChecks`"), "{refused:?}");
 }
