@@ -5,7 +5,7 @@ use manifest::{GroupVersionKind, IdentityError, KindError, ObjectRef};
 use crate::composite::{Composite, Layout, refs_intent};
 use crate::composition::Composition;
 use crate::definition::Definition;
-use crate::naming::rendered_uid;
+use crate::naming::{ANNOTATION_RESOURCE_NAME, LABEL_COMPOSITE, child_name, rendered_uid};
 use crate::object;
 use crate::protocol::Object;
 use crate::{revision, selection};
@@ -19,6 +19,8 @@ pub struct RenderInput {
     pub layout: Layout,
     /// The revision, made from the Composition.
     pub revision: Composition,
+    /// The composed resources that exist already.
+    pub observed: Vec<(ObjectRef, Object)>,
 }
 
 /// Why the files do not fit together.
@@ -40,7 +42,25 @@ pub enum RenderInputError {
     /// The XR is of no kind.
     #[error("the XR's apiVersion and kind do not name a kind: {0}")]
     NoKind(KindError),
-    /// An observed resource has no kind or no name.
+    /// The Composition is for another kind.
+    #[error("composition's compositeTypeRef.{field} ({wanted}) does not match XR's {field} ({found})")]
+    OtherType {
+        /// `apiVersion` or `kind`.
+        field: &'static str,
+        /// What the Composition is for.
+        wanted: String,
+        /// What the XR is.
+        found: String,
+    },
+    /// The XR selects Compositions by labels.
+    #[error("composition {composition:?} does not have the label {label:?} that the XR selects")]
+    NotSelected {
+        /// The Composition's name.
+        composition: String,
+        /// `key=value`
+        label: String,
+    },
+    /// An observed resource has no kind.
     #[error("an observed resource cannot be referred to: {0}")]
     Unidentified(IdentityError),
     /// An observed resource has another controller.
@@ -79,6 +99,7 @@ pub fn prepare(
             }]);
         }
     };
+    check_composition(xr, &gvk, layout, composition)?;
     let mut xr = xr.clone();
     if object::uid(&xr).is_none() {
         let (namespace, name) =
@@ -86,21 +107,51 @@ pub fn prepare(
         let uid = rendered_uid(&gvk, namespace, name);
         object::set_metadata(&mut xr, "uid", Some(&uid));
     }
-    let references = check_observed(&xr, observed)?;
-    if !references.is_empty() {
-        let intent = refs_intent(Composite::new(&xr, layout), &references);
+    let observed = check_observed(&xr, observed)?;
+    if !observed.is_empty() {
+        let references = observed.iter().map(|(reference, _)| reference);
+        let intent = refs_intent(Composite::new(&xr, layout), references);
         let refs = Composite::new(&intent, layout).field("resourceRefs").cloned();
         object::nested_mut(&mut xr, layout.path()).extend(refs.map(|refs| ("resourceRefs".to_owned(), refs)));
     }
     let revision = revision::rendered(composition);
     let name = object::name(&composition.object).unwrap_or_default();
     let configured = selection::configure(Composite::new(&xr, layout), name, &revision, None);
-    Ok(RenderInput { xr: configured.unwrap_or(xr), layout, revision })
+    Ok(RenderInput { xr: configured.unwrap_or(xr), layout, revision, observed })
 }
 
-fn check_observed(xr: &Object, observed: &[Object]) -> Result<Vec<ObjectRef>, Vec<RenderInputError>> {
+/// In a cluster, an XR would never use a Composition for another kind, or one that it does not select.
+fn check_composition(
+    xr: &Object,
+    gvk: &GroupVersionKind,
+    layout: Layout,
+    composition: &Composition,
+) -> Result<(), Vec<RenderInputError>> {
+    let wanted = &composition.spec.composite_type_ref;
+    let fields = [
+        ("kind", wanted.kind().to_owned(), gvk.kind().to_owned()),
+        ("apiVersion", wanted.api_version().to_string(), gvk.api_version().to_string()),
+    ];
+    if let Some((field, wanted, found)) = fields.into_iter().find(|(_, wanted, found)| wanted != found) {
+        return Err(vec![RenderInputError::OtherType { field, wanted, found }]);
+    }
+    let labels = Composite::new(xr, layout).composition_selector().unwrap_or_default();
+    let lacking = labels.iter().filter(|(key, value)| object::label(&composition.object, key) != Some(value));
+    let errors: Vec<_> = lacking
+        .map(|(key, value)| RenderInputError::NotSelected {
+            composition: object::name(&composition.object).unwrap_or_default().to_owned(),
+            label: format!("{key}={value}"),
+        })
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+type Referred = Vec<(ObjectRef, Object)>;
+
+fn check_observed(xr: &Object, observed: &[Object]) -> Result<Referred, Vec<RenderInputError>> {
     let (mut references, mut errors) = (Vec::new(), Vec::new());
-    for resource in observed {
+    for resource in observed.iter().map(|resource| named(xr, resource)) {
+        let resource = &resource;
         let name = || object::name(resource).unwrap_or_default().to_owned();
         if object::controller(resource)
             .is_some_and(|controller| Some(controller.uid.as_str()) != object::uid(xr))
@@ -111,11 +162,26 @@ fn check_observed(xr: &Object, observed: &[Object]) -> Result<Vec<ObjectRef>, Ve
             errors.push(RenderInputError::OtherNamespace(name()));
         }
         match ObjectRef::of(resource) {
-            Ok(reference) => references.push(reference),
+            Ok(reference) => references.push((reference, resource.clone())),
             Err(error) => errors.push(RenderInputError::Unidentified(error)),
         }
     }
     if errors.is_empty() { Ok(references) } else { Err(errors) }
+}
+
+/// The resource with the name that it would be created with, if it has none.
+fn named(xr: &Object, resource: &Object) -> Object {
+    let mut named = resource.clone();
+    if object::name(resource).is_none()
+        && let Some(key) = object::annotation(resource, ANNOTATION_RESOURCE_NAME)
+    {
+        let tree = object::label(xr, LABEL_COMPOSITE).or_else(|| object::name(xr)).unwrap_or_default();
+        let prefix = object::text(resource, &["metadata", "generateName"]);
+        let prefix = prefix.map_or_else(|| format!("{tree}-"), str::to_owned);
+        let name = child_name(&prefix, object::uid(xr).unwrap_or_default(), key);
+        object::set_metadata(&mut named, "name", Some(&name));
+    }
+    named
 }
 
 #[cfg(test)]

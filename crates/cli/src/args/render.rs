@@ -35,28 +35,31 @@ pub(crate) struct Render {
     /// Existing composed resources: a file or a folder
     #[arg(short, long, value_name = "PATH")]
     pub(crate) observed_resources: Option<PathBuf>,
-    /// Objects that functions may require: a file or a folder
+    /// Objects that functions may require: a file or a folder; can be repeated
     #[arg(short = 'e', long, alias = "extra-resources", value_name = "PATH")]
-    pub(crate) required_resources: Option<PathBuf>,
+    pub(crate) required_resources: Vec<PathBuf>,
     /// OpenAPI v3 documents with schemas that functions may require: a file or a folder
-    #[arg(long, value_name = "PATH")]
+    #[arg(short = 's', long, value_name = "PATH")]
     pub(crate) required_schemas: Option<PathBuf>,
     /// Secrets with credentials for functions: a file or a folder
     #[arg(long, value_name = "PATH")]
     pub(crate) function_credentials: Option<PathBuf>,
+    /// Annotation for every Function, in place of its own; can be repeated
+    #[arg(short = 'a', long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) function_annotations: Vec<(String, String)>,
     /// CompositeResourceDefinition (XRD) of the XR, for its defaults and the place of engine fields
     #[arg(long, value_name = "PATH")]
     pub(crate) xrd: Option<PathBuf>,
-    /// Context for the first function, from a JSON file; can be repeated
+    /// Context for the first function, from a JSON or YAML file; can be repeated
     #[arg(long, value_name = "KEY=FILE", value_parser = pair)]
     pub(crate) context_files: Vec<(String, String)>,
-    /// Context for the first function, as JSON; can be repeated
+    /// Context for the first function, as JSON or YAML; can be repeated
     #[arg(long, value_name = "KEY=JSON", value_parser = pair)]
     pub(crate) context_values: Vec<(String, String)>,
     /// Also show the results that functions returned
     #[arg(short = 'r', long)]
     pub(crate) include_function_results: bool,
-    /// Show the whole XR, not only its status
+    /// Show the whole XR, not only its references to composed resources and its status
     #[arg(short = 'x', long)]
     pub(crate) include_full_xr: bool,
     /// Also show the context after the last function
@@ -92,11 +95,33 @@ mod tests {
         let (format, render) = parse(&["-o", "json", "-r", "-x", "-c", "-e", "extra"]);
         assert_eq!(format, Format::Text);
         assert_eq!(render.observed_resources, Some("json".into()));
-        assert_eq!(render.required_resources, Some("extra".into()));
+        assert_eq!(render.required_resources, [PathBuf::from("extra")]);
         assert!(render.include_function_results && render.include_full_xr && render.include_context);
         let (format, render) = parse(&["--output", "json", "--extra-resources", "extra"]);
         assert_eq!((format, render.output), (Format::Json, Format::Json));
-        assert_eq!(render.required_resources, Some("extra".into()));
+        assert_eq!(render.required_resources, [PathBuf::from("extra")]);
+    }
+
+    #[test]
+    fn flags_are_those_of_crossplanes_command() {
+        let (_, render) = parse(&[
+            "-e",
+            "a",
+            "-e",
+            "b",
+            "--extra-resources",
+            "c",
+            "-s",
+            "schemas",
+            "-a",
+            "k=v",
+            "--function-annotations",
+            "l=w",
+        ]);
+        assert_eq!(render.required_resources, ["a", "b", "c"].map(PathBuf::from));
+        assert_eq!(render.required_schemas, Some("schemas".into()));
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(render.function_annotations, [pair("k", "v"), pair("l", "w")]);
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub(super) fn run(args: &Render, printer: &mut Printer) -> Outcome {
 
 fn show(rendered: &Rendered, args: &Render, printer: &mut Printer) -> io::Result<()> {
     let objects = |objects: &[Object]| -> Vec<Value> { objects.iter().cloned().map(Value::Object).collect() };
-    let composite = composite(&rendered.composite, args.include_full_xr);
+    let composite = if args.include_full_xr { &rendered.full_composite } else { &rendered.composite };
+    let composite = Value::Object(composite.clone());
     let (composed, deleted) = (objects(&rendered.composed), objects(&rendered.deleted));
     let results = args.include_function_results.then(|| results(rendered));
     let fields = rendered.context.clone().unwrap_or_default();
@@ -73,19 +74,6 @@ fn show(rendered: &Rendered, args: &Render, printer: &mut Printer) -> io::Result
             targets.try_for_each(|target| printer.data(object_name(&target)))
         }
     }
-}
-
-/// The XR, in full or only what the pipeline has changed.
-fn composite(xr: &Object, whole: bool) -> Value {
-    if whole {
-        return Value::Object(xr.clone());
-    }
-    let mut shown = composition::composite::identity(xr);
-    let mut status = xr.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
-    // The engine's own fields.
-    status.remove("crossplane");
-    shown.insert("status".to_owned(), status.into());
-    Value::Object(shown)
 }
 
 /// The functions' results, as Crossplane's command shows them.

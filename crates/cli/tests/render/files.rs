@@ -17,8 +17,18 @@ fn an_xr_is_shown_with_its_composed_resources() {
     kind: XApp
     metadata:
       name: shop
+    spec:
+      crossplane:
+        resourceRefs:
+        - apiVersion: v1
+          kind: ConfigMap
+          name: shop-9c1a21435007
     status:
       conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: WatchCircuitClosed
+        status: "True"
+        type: Responsive
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         reason: Available
         status: "True"
@@ -107,16 +117,10 @@ metadata:
     apiVersion: example.org/v1
     kind: XApp
     metadata:
-      labels:
-        crossplane.io/composite: shop
       name: shop
       uid: 6b7d8f33-6d0f-4e0c-8f2e-6f1c1d1a2b3c
     spec:
       crossplane:
-        compositionRef:
-          name: app
-        compositionRevisionRef:
-          name: app-11bbaa9
         resourceRefs:
         - apiVersion: v1
           kind: ConfigMap
@@ -124,6 +128,10 @@ metadata:
       size: 3
     status:
       conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: WatchCircuitClosed
+        status: "True"
+        type: Responsive
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         reason: Available
         status: "True"
@@ -140,16 +148,6 @@ metadata:
         reason: Healthy
         status: "True"
         type: Healthy
-      crossplane:
-        conditionTypes:
-        - revision: app-11bbaa9
-          type: MapReady
-        pipeline:
-        - message: composed a map
-          reason: Composed
-          severity: Normal
-          step: run-main
-          target: Composite
       size: 3
     ---
     apiVersion: v1
@@ -192,6 +190,10 @@ fn a_fatal_result_is_shown_and_composes_nothing() {
       name: shop
     status:
       conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: WatchCircuitClosed
+        status: "True"
+        type: Responsive
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         message: 'cannot compose resources: pipeline step "run-main" returned a fatal
           result: no such image'
@@ -266,11 +268,15 @@ metadata: {name: b, namespace: shop, labels: {app: shop}}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: a, namespace: shop, labels: {app: shop}}
----
+metadata: {name: c, namespace: shop}
+",
+    );
+    fixture.write(
+        "more.yaml",
+        "
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: c, namespace: shop}
+metadata: {name: a, namespace: shop, labels: {app: shop}}
 ",
     );
     fixture.write(
@@ -288,6 +294,8 @@ stringData: {user: alice}
             "-r",
             "-e",
             &fixture.path("extra.yaml"),
+            "--extra-resources",
+            &fixture.path("more.yaml"),
             "--function-credentials",
             &fixture.path("secret.yaml"),
             "--context-files",
@@ -306,8 +314,15 @@ stringData: {user: alice}
     kind: XApp
     metadata:
       name: shop
+    spec:
+      crossplane:
+        resourceRefs: []
     status:
       conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: WatchCircuitClosed
+        status: "True"
+        type: Responsive
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         reason: ReconcileSuccess
         status: "True"
@@ -370,16 +385,9 @@ fn a_definition_places_engine_fields_and_sets_defaults() {
     apiVersion: example.org/v1
     kind: XApp
     metadata:
-      labels:
-        crossplane.io/composite: shop
       name: shop
-      uid: 1b0dc85e-913f-5925-9e76-a269606f5ce6
     spec:
       color: red
-      compositionRef:
-        name: app
-      compositionRevisionRef:
-        name: app-d0830a0
       resourceRefs:
       - apiVersion: v1
         kind: ConfigMap
@@ -387,6 +395,10 @@ fn a_definition_places_engine_fields_and_sets_defaults() {
       size: 7
     status:
       conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: WatchCircuitClosed
+        status: "True"
+        type: Responsive
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         reason: Available
         status: "True"
@@ -404,16 +416,6 @@ fn a_definition_places_engine_fields_and_sets_defaults() {
         reason: Healthy
         status: "True"
         type: Healthy
-      crossplane:
-        conditionTypes:
-        - revision: app-d0830a0
-          type: MapReady
-        pipeline:
-        - message: composed a map
-          reason: Composed
-          severity: Normal
-          step: run-main
-          target: Composite
       size: 7
     ---
     apiVersion: v1
@@ -461,6 +463,10 @@ fn invalid_inputs_get_an_error_with_a_hint() {
     status:
       conditions:
       - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: WatchCircuitClosed
+        status: "True"
+        type: Responsive
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
         message: 'cannot compose resources: cannot run Composition pipeline step "run-unheard-of":
           cannot run Function "unheard-of": function "unheard-of" is not among the functions:
           start it, and annotate its Function with render.crossplane.io/runtime: Development
@@ -500,6 +506,10 @@ fn invalid_inputs_get_an_error_with_a_hint() {
       name: shop
     status:
       conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: WatchCircuitClosed
+        status: "True"
+        type: Responsive
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         message: 'cannot compose resources: cannot run Composition pipeline step "run-main":
           cannot run Function "main": rpc error: code = Unavailable desc = cannot reach
@@ -543,4 +553,42 @@ fn invalid_inputs_get_an_error_with_a_hint() {
 
     hint: List the functions to run under spec.pipeline.
     ");
+}
+
+#[test]
+fn functions_are_annotated_by_the_command_line_and_observed_objects_need_no_name() {
+    let fixture = Fixture::new();
+    fixture.composition(&["main"], |_| {});
+    // It has no place to run, and no valid package.
+    fixture.write(
+        "functions.yaml",
+        "
+apiVersion: pkg.crossplane.io/v1
+kind: Function
+metadata: {name: main}
+spec: {package: main}
+",
+    );
+    fixture.write(
+        "observed.yaml",
+        "
+---
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  annotations: {crossplane.io/composition-resource-name: map}
+",
+    );
+    let target = format!("render.crossplane.io/runtime-development-target={}", fixture.endpoint(config_map));
+    let shown = fixture.render(&[
+        "-o",
+        &fixture.path("observed.yaml"),
+        "-a",
+        "render.crossplane.io/runtime=Development",
+        "--function-annotations",
+        &target,
+    ]);
+    assert!(shown.starts_with("exit 0"), "{shown}");
+    assert!(shown.contains("name: shop-9c1a21435007") && !shown.contains("would be deleted"), "{shown}");
 }

@@ -114,7 +114,10 @@ fn an_xr_is_rendered_with_events_and_names() {
         "compositeResource": xr(), "composition": composition(&[step("run-main")]), "functions": functions,
     }}));
     let output = answer.output();
-    assert_eq!(conditions(output), ["MapReady=True", "Synced=True", "Ready=False", "Healthy=True"]);
+    assert_eq!(
+        conditions(output),
+        ["Responsive=True", "MapReady=True", "Synced=True", "Ready=False", "Healthy=True"]
+    );
     let refs = &output["compositeResource"]["spec"]["crossplane"]["resourceRefs"];
     assert_eq!(*refs, json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "shop-9c1a21435007"}]));
     assert_eq!(output["composedResources"][0]["data"], json!({"size": "3"}));
@@ -139,16 +142,17 @@ fn an_empty_pipeline_is_ready_and_the_definition_places_the_references() {
     });
     let check = |definition: Option<Value>, engine_fields: &str| {
         let mut input = json!({
-            "compositeResource": xr(), "composition": composition(&[]), "observedResources": [observed],
+            "compositeResource": xr(), "composition": composition(&[]), "observedResources": [{}, observed],
         });
         if let Some(definition) = definition {
             input["compositeResourceDefinition"] = definition;
         }
         let answer = Answer::to(&json!({"composite": input}));
         let output = answer.output();
-        assert_eq!(conditions(output), ["Synced=True", "Ready=True", "Healthy=True"], "{engine_fields}");
+        let expected = ["Responsive=True", "Synced=True", "Ready=True", "Healthy=True"];
+        assert_eq!(conditions(output), expected, "{engine_fields}");
         let field = output["compositeResource"].pointer(engine_fields);
-        assert_eq!(field.map(|refs| &refs["compositionRef"]["name"]), Some(&"app".into()), "{engine_fields}");
+        assert_eq!(field, Some(&json!({"resourceRefs": []})), "{engine_fields}");
         assert_eq!(output["deletedResources"][0]["metadata"]["name"], "old", "{engine_fields}");
     };
     check(None, "/spec/crossplane");

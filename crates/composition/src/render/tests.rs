@@ -106,3 +106,39 @@ fn observed_resources_have_to_be_the_xrs() {
         ]
     );
 }
+
+#[test]
+fn a_composition_for_another_kind_or_without_the_selected_labels_is_refused() {
+    let check = |xr: &Object, expected: &str| {
+        let found = prepare(xr, None, &composition(), &[]).unwrap_err();
+        assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+    };
+    let mut newer = xr(&json!({}));
+    newer["apiVersion"] = "example.org/v1".into();
+    check(
+        &newer,
+        "composition's compositeTypeRef.apiVersion (example.org/v1alpha1) does not match XR's apiVersion (example.org/v1)",
+    );
+    let mut other = xr(&json!({}));
+    other["kind"] = "Other".into();
+    check(&other, "composition's compositeTypeRef.kind (XExample) does not match XR's kind (Other)");
+    let mut selecting = xr(&json!({}));
+    selecting.insert(
+        "spec".to_owned(),
+        json!({"crossplane": {"compositionSelector": {"matchLabels": {"channel": "stable"}}}}),
+    );
+    check(&selecting, "composition \"comp\" does not have the label \"channel=stable\" that the XR selects");
+    let mut labelled = composition();
+    labelled.object["metadata"]["labels"] = json!({"channel": "stable"});
+    assert!(prepare(&selecting, None, &labelled, &[]).is_ok());
+}
+
+#[test]
+fn an_observed_resource_without_a_name_has_the_one_it_would_be_created_with() {
+    let mut nameless = resource("", None, None);
+    nameless["metadata"] = json!({"annotations": {"crossplane.io/composition-resource-name": "map"}});
+    let prepared = prepare(&xr(&json!({})), None, &composition(), &[nameless]).unwrap();
+    let (reference, object) = &prepared.observed[0];
+    assert_eq!(Some(reference.name.as_str()), object::name(object));
+    assert_eq!(reference.name, child_name("my-example-", object::uid(&prepared.xr).unwrap(), "map"));
+}

@@ -10,7 +10,7 @@ use composition::definition::Definition;
 use composition::function::Function;
 use composition::object;
 use composition::protocol::{Object, SecretData};
-use diag::Diagnostic;
+use diag::{Diagnostic, Source};
 use manifest::Limits;
 use serde_json::Value;
 
@@ -51,16 +51,22 @@ impl Inputs {
         let place = xrd.map(|path| path.display().to_string()).unwrap_or_default();
         let xrd = xrd.map(|path| single(path, "the CompositeResourceDefinition")).transpose()?;
         let (definition, warnings) = definition(xrd.as_ref(), &place)?;
-        let read =
-            |object: &Object| Function::read(object).map_err(|found| in_file(vec![*found], &args.functions));
-        let functions = many(Some(&args.functions))?.iter().map(read).collect::<Result<_, _>>()?;
+        let read = |mut object: Object| {
+            let annotations = object::nested_mut(&mut object, &["metadata", "annotations"]);
+            annotations.extend(
+                args.function_annotations.iter().map(|(key, value)| (key.clone(), value.as_str().into())),
+            );
+            Function::read(&object).map_err(|found| in_file(vec![*found], &args.functions))
+        };
+        let functions = many(Some(&args.functions))?.into_iter().map(read).collect::<Result<_, _>>()?;
+        let required = args.required_resources.iter().map(|path| many(Some(path)));
         Ok(Self {
             xr,
             composition,
             definition,
             functions,
-            observed: many(args.observed_resources.as_ref())?,
-            required: many(args.required_resources.as_ref())?,
+            observed: documents(args.observed_resources.as_ref())?.into_iter().flat_map(items).collect(),
+            required: required.collect::<Result<Vec<_>, _>>()?.concat(),
             schemas: documents(args.required_schemas.as_ref())?,
             credentials: many(args.function_credentials.as_ref())?.iter().map(secret).collect(),
             context: context(args)?,
@@ -105,14 +111,29 @@ fn single(path: &Path, what: &str) -> Result<Object, Failure> {
     }
 }
 
-/// The documents in a file or folder, which need not be Kubernetes objects: OpenAPI documents are not.
+/// The items of a list, or the object itself.
+fn items(mut object: Object) -> Vec<Object> {
+    let is_list = object::text(&object, &["kind"]).is_some_and(|kind| kind.ends_with("List"));
+    match object.remove("items") {
+        Some(Value::Array(items)) if is_list => items.into_iter().map(object::from_value).collect(),
+        Some(items) => {
+            object.insert("items".to_owned(), items);
+            vec![object]
+        }
+        None => vec![object],
+    }
+}
+
+/// The documents in a file or folder, which need not be whole objects: OpenAPI documents are none, and an observed object may have no
+/// name. Empty documents are left out.
 fn documents(path: Option<&PathBuf>) -> Result<Vec<Object>, Failure> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for source in files::sources(path, false)? {
         let documents = manifest::read(&source, &Limits::default()).all();
         let documents = documents.map_err(|mut problems| problems.swap_remove(0))?;
-        found.extend(documents.iter().filter_map(|document| document.value().as_object().cloned()));
+        let objects = documents.iter().filter_map(|document| document.value().as_object().cloned());
+        found.extend(objects.filter(|object| !object.is_empty()));
     }
     Ok(found)
 }
@@ -151,11 +172,10 @@ fn context(args: &Render) -> Result<Object, Failure> {
     Ok(context)
 }
 
+/// JSON, or YAML, of which it is a part.
 fn parse(key: &str, text: &str) -> Result<Value, Failure> {
-    serde_json::from_str(text).map_err(|error| {
-        Diagnostic::error(codes::RENDER_INPUT, format!("the context {key:?} is not JSON"))
-            .detail(format!("Cause: {error}."))
-            .hint("Write a JSON value; strings need double quotes.")
-            .into()
-    })
+    let source = Source::new(format!("the context {key:?}"), text);
+    let read = manifest::read(&source, &Limits::default()).single();
+    let document = read.map_err(|mut problems| problems.swap_remove(0))?;
+    Ok(document.into_value())
 }

@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use composition::composite::{Composite, Layout, refs_intent};
+use composition::composite::{Composite, Layout, identity, refs_intent};
 use composition::composition::{CredentialsSource, Step};
 use composition::condition::{Condition, Conditions, RESPONSIVE};
 use composition::event::Event;
-use composition::function::{BUILT_IN, Function, Location};
+use composition::function::{Function, Location, is_built_in};
 use composition::health::{ReconcileFailure, Stage};
 use composition::observed::Observed;
 use composition::pipeline::{Audience, Outcome, Pipeline};
 use composition::protocol::{ConditionStatus, Object, SecretData, State};
 use composition::readiness::{Child, ChildState};
 use composition::render::{self, RenderInput};
-use composition::status::{self, Reconcile};
+use composition::status::{Reconcile, report};
 use composition::{FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage_collection, object};
 use diag::Diagnostic;
 use functions::{Functions, Options};
 use jiff::Timestamp;
-use manifest::{GroupVersionKind, ObjectRef};
+use manifest::GroupVersionKind;
 use serde_json::Value;
 
 use super::defaults;
@@ -31,8 +31,10 @@ use crate::support::exit::Failure;
 
 /// The result of a rendering.
 pub(crate) struct Rendered {
-    /// The XR after the reconcile.
+    /// The XR as an engine has written it: references to what it is composed of, and the status.
     pub(crate) composite: Object,
+    /// The same on top of the XR in the file.
+    pub(crate) full_composite: Object,
     /// The objects that would be applied, by key.
     pub(crate) composed: Vec<Object>,
     /// The objects that would be deleted.
@@ -57,14 +59,13 @@ pub(crate) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rend
         defaults::fill(&mut xr, &crd::composite(definition));
     }
     let prepared = render::prepare(&xr, inputs.definition.as_ref(), &inputs.composition, &inputs.observed);
-    let RenderInput { mut xr, layout, revision } = prepared.map_err(|errors| {
+    let filled = xr.clone();
+    let RenderInput { xr, layout, revision, observed } = prepared.map_err(|errors| {
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Diagnostic::error(codes::RENDER_INPUT, "the files contradict each other").detail(all.join("\n"))
     })?;
-    // The preparation has rejected those that cannot be referred to.
-    let given = inputs.observed.iter().filter_map(|one| Some((ObjectRef::of(one).ok()?, one.clone())));
-    let observed =
-        Observed::given(given).map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
+    let observed = Observed::given(observed)
+        .map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
     let state = Arc::new(observed.state(&xr, SecretData::default(), BTreeMap::new()));
 
     let files = FileResolver::new(&inputs.required, &inputs.schemas);
@@ -96,7 +97,7 @@ pub(crate) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rend
         })
         .collect();
     let now: Timestamp = RENDER_TIME.parse().expect("a constant time");
-    let settled = status::report(&Reconcile {
+    let settled = report(&Reconcile {
         xr: Composite::new(&xr, layout),
         revision: object::name(&revision.object).unwrap_or_default(),
         outcome: &outcome,
@@ -107,14 +108,17 @@ pub(crate) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rend
         published: None,
         now,
     });
-    if failure.is_none() {
-        let refs = refs_intent(Composite::new(&xr, layout), composed.values().map(|one| &one.reference));
-        let refs =
-            object::nested(&refs, layout.path()).and_then(|engine| engine.get("resourceRefs")).cloned();
-        object::nested_mut(&mut xr, layout.path()).extend(refs.map(|refs| ("resourceRefs".to_owned(), refs)));
-    }
+    let composite = Composite::new(&xr, layout);
+    let mut written = match &failure {
+        None => refs_intent(composite, composed.values().map(|one| &one.reference)),
+        Some(_) => identity(&xr),
+    };
+    written.insert("status".to_owned(), status(&settled.intent).into());
+    let mut full_composite = filled;
+    merge(&mut full_composite, &written);
     Ok(Rendered {
-        composite: with_status(xr, &settled.intent),
+        composite: written,
+        full_composite,
         composed: composed.into_values().map(|one| one.intent).collect(),
         deleted,
         failure: failure.as_ref().map(|failure| diagnose(failure, &outcome)),
@@ -169,7 +173,7 @@ fn locate(name: &str, functions: &[Function]) -> Result<Location, RunError> {
         function.and_then(|function| function.development.clone().or_else(|| function.endpoint.clone()));
     match endpoint {
         Some(endpoint) => Ok(Location::Endpoint(endpoint)),
-        None if BUILT_IN.contains(&name) => Ok(Location::BuiltIn),
+        None if is_built_in(name) => Ok(Location::BuiltIn),
         None => {
             let why = if function.is_some() { "has no endpoint" } else { "is not among the functions" };
             let message = format!(
@@ -217,15 +221,29 @@ fn compose(xr: &Object, observed: &BTreeMap<String, Object>, outcome: &Outcome) 
     Ok((rendered.resources, deleted))
 }
 
-/// The XR with the computed status.
-fn with_status(mut xr: Object, intent: &Object) -> Object {
-    let mut status = intent.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
-    // Nothing is watched here, so there is nothing to report about watches.
+/// The computed status, in the order of Crossplane's, without what the engine keeps there for itself: the XRD's own schema does not
+/// have it, so a validation of what is rendered would fail.
+fn status(intent: &Object) -> Object {
+    let mut status = object::map(intent, &["status"]).cloned().unwrap_or_default();
+    status.remove("crossplane");
     let conditions = Conditions::of(intent);
-    let shown: Conditions = conditions.iter().filter(|one| one.kind != RESPONSIVE).cloned().collect();
-    status.insert("conditions".to_owned(), shown.to_value());
-    xr.insert("status".to_owned(), status.into());
-    xr
+    let is_first = |condition: &&Condition| condition.kind == RESPONSIVE;
+    let rest = conditions.iter().filter(|condition| !is_first(condition));
+    let ordered: Conditions = conditions.iter().filter(is_first).chain(rest).cloned().collect();
+    status.insert("conditions".to_owned(), ordered.to_value());
+    status
+}
+
+/// Puts `from` on top of `into`; lists are replaced.
+fn merge(into: &mut Object, from: &Object) {
+    for (key, value) in from {
+        match (into.get_mut(key), value) {
+            (Some(Value::Object(into)), Value::Object(from)) => merge(into, from),
+            _ => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
 }
 
 fn diagnose(failure: &ReconcileFailure, outcome: &Outcome) -> Diagnostic {
