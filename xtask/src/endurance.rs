@@ -27,7 +27,7 @@ pub(crate) enum Test {
     Simulation(u32),
     /// Every parser of foreign bytes, for this long each.
     Fuzz(Duration),
-    /// What is released, with the programs of others: the chart, the image, the workflows.
+    /// What is released, with the programs of others: the chart, the image, the workflows, Crossplane's command line.
     Release,
 }
 
@@ -118,6 +118,7 @@ impl Test {
             Self::Release => vec![
                 program,
                 Run::tests("cli", "install", "helm::", release),
+                Run::tests("cli", "render", "official::", release),
                 Run::cargo(["test", "--package", "xtask", "--", "image::", "workflows"]),
             ],
             Self::Soak => vec![program, operator("endurance", "soak::")],

@@ -1,6 +1,7 @@
-//! Programs of others that check what we release. They take minutes to build, so only the long tests use them.
+//! Programs of others that check what we release, and functions that people use. They take minutes to build, so only the long tests
+//! use them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -17,6 +18,14 @@ pub enum ReleaseTool {
     Crane,
     /// Checks the workflows.
     Actionlint,
+    /// Crossplane's own command line.
+    Crossplane,
+    /// function-auto-ready
+    AutoReady,
+    /// function-go-templating
+    GoTemplating,
+    /// function-patch-and-transform
+    PatchAndTransform,
 }
 
 impl ReleaseTool {
@@ -26,13 +35,37 @@ impl ReleaseTool {
     ///
     /// If it cannot be built.
     pub fn command(self) -> Command {
-        static PROGRAMS: [OnceLock<PathBuf>; 3] = [const { OnceLock::new() }; 3];
+        static PROGRAMS: [OnceLock<PathBuf>; 7] = [const { OnceLock::new() }; 7];
         Command::new(PROGRAMS[self as usize].get_or_init(|| self.build()))
+    }
+
+    /// The source of the program, where Go keeps it: its examples are there too.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be downloaded.
+    pub fn source(self) -> PathBuf {
+        let (folder, module) = match self {
+            Self::AutoReady => ("function-auto-ready", "github.com/crossplane/function-auto-ready"),
+            Self::GoTemplating => {
+                ("function-go-templating", "github.com/crossplane-contrib/function-go-templating")
+            }
+            Self::PatchAndTransform => {
+                ("function-patch-and-transform", "github.com/crossplane-contrib/function-patch-and-transform")
+            }
+            other => panic!("the source of {other:?} is of no use"),
+        };
+        let tools = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools"));
+        let mut list = Command::new("go");
+        list.args(["list", "-m", "-f", "{{.Dir}}", module]).current_dir(tools.join(folder));
+        let output = list.output().expect("go starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
     }
 
     fn build(self) -> PathBuf {
         macro_rules! module {
-            ($name:literal, $package:literal, $seconds:literal) => {
+            ($name:literal, $package:expr, $seconds:literal) => {
                 Module {
                     name: $name,
                     files: &[
@@ -49,6 +82,20 @@ impl ReleaseTool {
             Self::Helm => module!("helm", "helm.sh/helm/v4/cmd/helm", 240),
             Self::Crane => module!("crane", "github.com/google/go-containerregistry/cmd/crane", 60),
             Self::Actionlint => module!("actionlint", "github.com/rhysd/actionlint/cmd/actionlint", 30),
+            Self::Crossplane => {
+                module!("crossplane-cli", "github.com/crossplane/cli/v2/cmd/crossplane", 300)
+            }
+            Self::AutoReady => {
+                module!("function-auto-ready", "github.com/crossplane/function-auto-ready", 120)
+            }
+            Self::GoTemplating => {
+                let package = "github.com/crossplane-contrib/function-go-templating";
+                module!("function-go-templating", package, 120)
+            }
+            Self::PatchAndTransform => {
+                let package = "github.com/crossplane-contrib/function-patch-and-transform";
+                module!("function-patch-and-transform", package, 120)
+            }
         };
         go_program::build(&module, module.name).join(module.name)
     }
