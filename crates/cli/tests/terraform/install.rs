@@ -1,71 +1,15 @@
-//! `plimsoll terraform install` for real clients without any settings: configurations of users of the Go provider, and both ways
-//! between its address and ours.
-
-#![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
+//! `plimsoll terraform install` for configurations of users of the Go provider, and both ways between its address and ours.
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::json;
-use tempfile::TempDir;
 use testkit::Sandbox;
-use testkit::terraform::{Client, Run, Workspace};
+use testkit::terraform::Client;
+
+use crate::user::User;
 
 const OWN: &str = "plimsoll.dev/plimsoll/k8sconnect";
-
-/// A user with an empty home, in which the provider is installed.
-struct User {
-    home: TempDir,
-    workspace: Workspace,
-}
-
-impl User {
-    fn new(client: Client) -> Self {
-        let home = TempDir::new().unwrap();
-        let workspace = Workspace::new(client, &[]);
-        // Not even the settings of the other tests.
-        workspace.write("client.tfrc", "");
-        let user = Self { home, workspace };
-        user.plimsoll(&[]);
-        user
-    }
-
-    /// `plimsoll terraform install`; what it said.
-    fn plimsoll(&self, more: &[&str]) -> String {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        command
-            .args(["terraform", "install"])
-            .args(more)
-            .env("HOME", self.home.path())
-            .env("COLUMNS", "1000");
-        let output = command.env_remove("TF_CLI_CONFIG_FILE").output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        text(&output.stdout) + &text(&output.stderr)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Run {
-        let mut command = self.workspace.command();
-        let output = command.args(arguments).arg("-no-color").env("HOME", self.home.path()).output().unwrap();
-        Run::from_output(format!("{command:?}"), &output)
-    }
-
-    fn requires(&self, source: &str, version: &str) {
-        let text = format!(
-            "terraform {{\n  required_providers {{\n    k8sconnect = {{ source = {source:?}, version = {version:?} }}\n  }}\n}}\n"
-        );
-        self.workspace.write("providers.tf", &text);
-    }
-
-    fn lock(&self) -> String {
-        fs::read_to_string(self.workspace.path(".terraform.lock.hcl")).unwrap()
-    }
-
-    fn mirror(&self) -> std::path::PathBuf {
-        self.home.path().join(".terraform.d/plugins")
-    }
-}
 
 /// The only version in a folder of the mirror.
 fn version(folder: &Path) -> String {
@@ -86,14 +30,7 @@ async fn users_of_the_go_provider_only_run_init() {
         let user = User::new(client);
         user.requires("jmorris0x0/k8sconnect", "~> 0.3");
         let address = format!("{}/jmorris0x0/k8sconnect", user.workspace.registry());
-        user.workspace.write(
-            ".terraform.lock.hcl",
-            &format!(
-                "provider {address:?} {{\n  version     = \"0.3.8\"\n  constraints = \"~> 0.3\"\n  hashes = [\n    \
-                 \"h1:LDsHmGz2Oxq9b8vTQ0Rvt1xZsGcLpJ2rX4n7rTQyW0E=\",\n    \
-                 \"zh:5a1f0f8e6b1f3d7f4f4c1b7a2d0c6e9b8a7f6e5d4c3b2a190817263544536271\",\n  ]\n}}\n"
-            ),
-        );
+        user.locks_the_go_provider();
         user.workspace.write(
             "main.tf",
             &format!(
@@ -132,15 +69,15 @@ async fn users_of_the_go_provider_only_run_init() {
 #[test]
 fn what_stands_in_the_way_is_said() {
     let user = User::new(Client::any());
-    let again = user.plimsoll(&["--as-version", "0.3.900"]);
+    let again = user.install(&["--as-version", "0.3.900"]);
     assert!(again.contains("jmorris0x0/k8sconnect 0.3.900") && !again.contains("warning"), "{again}");
     let program = fs::read_dir(user.mirror().join(OWN)).unwrap().next().unwrap().unwrap().path();
     let program = fs::read_dir(fs::read_dir(program).unwrap().next().unwrap().unwrap().path()).unwrap();
     fs::write(program.into_iter().next().unwrap().unwrap().path(), "another build").unwrap();
-    let replaced = user.plimsoll(&[]);
+    let replaced = user.install(&[]);
     assert!(replaced.contains("warning[provider-replaced]"), "{replaced}");
     fs::write(user.home.path().join(".terraformrc"), "provider_installation {\n  direct {}\n}\n").unwrap();
-    let overridden = user.plimsoll(&[]);
+    let overridden = user.install(&[]);
     assert!(overridden.contains("warning[mirror-not-searched]"), "{overridden}");
     assert!(overridden.contains("filesystem_mirror"), "{overridden}");
 }

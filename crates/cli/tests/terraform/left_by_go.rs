@@ -1,14 +1,25 @@
-//! A state and objects that the Go provider k8sconnect 0.3.8 left behind: seven objects, two waits and three patches. The test
-//! replaces its kubeconfig, its registry and an address; the objects are without what the API server sets anew.
+//! A state and objects that the Go provider k8sconnect 0.3.8 left behind: seven objects, two waits and three patches. The test follows
+//! the chapter about it, and replaces the kubeconfig of the state, its registry and an address; the objects are without what the API
+//! server sets anew.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::Sandbox;
-use testkit::terraform::{Client, Workspace};
+use testkit::oracle::Oracle;
+use testkit::terraform::Client;
 
+use crate::blocks::{self, Block};
+use crate::user::User;
+
+const CHAPTER: &str = "../../book/src/migration/k8sconnect.md";
 const CONFIGURATION: &str = include_str!("left_by_go/main.tf");
+/// The resources of the Go provider 0.3.8, each with its version and its type for Terraform.
+const SCHEMA: &str = include_str!("left_by_go/schema.json");
+/// Attributes that only our resources have. Those that the Go provider does not know, its framework leaves out.
+const NEW: [&str; 4] = ["status", "wait_for", "yaml_body_wo", "yaml_body_wo_version"];
 const STATE: &str = include_str!("left_by_go/terraform.tfstate.json");
 const OBJECTS: &str = include_str!("left_by_go/objects.json");
 
@@ -55,24 +66,116 @@ fn state(sandbox: &Sandbox, registry: &str) -> String {
         .replace("198.18.45.255", &String::from_utf8_lossy(&address.stdout))
 }
 
+/// The commands of the chapter, block by block.
+fn chapter() -> Vec<Vec<String>> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(CHAPTER);
+    let page = std::fs::read_to_string(page).unwrap();
+    let commands = blocks::of(&page).into_iter().filter_map(|block| match block {
+        Block::Commands(commands) => Some(commands),
+        Block::File { .. } => None,
+    });
+    commands.collect()
+}
+
+/// The objects of the state as they are, without what controllers write to all the time.
+fn live(sandbox: &Sandbox) -> BTreeMap<String, Value> {
+    let objects = serde_json::from_str::<Vec<Value>>(OBJECTS).unwrap().into_iter().map(|object| {
+        let part = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let name = format!("{}/{}", part("/kind").to_lowercase(), part("/metadata/name"));
+        let namespace = format!("--namespace={}", part("/metadata/namespace"));
+        let got = sandbox.kubectl(&["get", &name, &namespace, "--output=json", "--show-managed-fields"]);
+        let mut found: Value = serde_json::from_slice(&got.stdout).unwrap();
+        found.as_object_mut().unwrap().remove("status");
+        let metadata = found["metadata"].as_object_mut().unwrap();
+        metadata.remove("resourceVersion");
+        let entries = metadata["managedFields"].as_array_mut().unwrap();
+        entries.retain(|entry| entry["subresource"] != "status");
+        (name, found)
+    });
+    objects.collect()
+}
+
+/// Checks what the Go provider does with a state: Terraform decodes the attributes that its schema has by their types. Of the others,
+/// there are exactly the `new` ones.
+fn accept(state: &str, new: &[&str]) {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let state: Value = serde_json::from_str(state).unwrap();
+    let (mut seen, mut unknown) = (0, BTreeSet::new());
+    for resource in state["resources"].as_array().unwrap() {
+        let kind = resource["type"].as_str().unwrap();
+        for instance in resource["instances"].as_array().unwrap() {
+            let known = &schema[kind];
+            assert_eq!(instance["schema_version"], known["version"], "{kind}");
+            let types = known["type"][1].as_object().unwrap();
+            let (named, others): (Vec<_>, Vec<_>) = instance["attributes"]
+                .as_object()
+                .unwrap()
+                .iter()
+                .partition(|(name, _)| types.contains_key(name.as_str()));
+            unknown.extend(others.into_iter().map(|(name, _)| name.clone()));
+            let named: Value = named.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            let question = json!({"type": known["type"], "json": named.to_string()});
+            Oracle::shared().ask("cty.json", &question).unwrap_or_else(|error| panic!("{kind}: {error}"));
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 12);
+    assert_eq!(unknown.iter().collect::<Vec<_>>(), new);
+}
+
 #[test]
-fn the_first_plan_of_what_the_go_provider_left_is_empty_and_a_destroy_removes_it() {
+fn the_schema_of_the_go_provider_is_that_of_its_state() {
+    accept(STATE, &[]);
+}
+
+#[test]
+fn the_commands_of_the_chapter_take_over_what_the_go_provider_left_and_change_nothing() {
     let sandbox = Sandbox::dedicated("left-by-go");
     restore(&sandbox);
-    let program = Path::new(env!("CARGO_BIN_EXE_terraform-provider-k8sconnect"));
-    let kubeconfig = format!("kubeconfig={}", sandbox.kubeconfig().display());
+    let kubeconfig = sandbox.kubeconfig();
+    let blocks = chapter();
+    assert_eq!(blocks.len(), 2, "{blocks:?}");
     let mut last = None;
     for client in Client::all() {
-        let workspace = Workspace::new(client, &[("jmorris0x0/k8sconnect", program)]);
-        workspace.write("main.tf", CONFIGURATION);
-        workspace.write("terraform.tfstate", &state(&sandbox, workspace.registry()));
-        let plan = workspace.plan(&["-detailed-exitcode", "-var", &kubeconfig]);
-        let text = plan.expect_success().text();
-        assert!(text.contains("No changes."), "{text}");
-        last = Some(workspace);
+        let user = User::without_provider(client);
+        let variable = format!("kubeconfig = {:?}\n", kubeconfig.display().to_string());
+        user.workspace.write("terraform.tfvars", &variable);
+        user.requires("jmorris0x0/k8sconnect", "~> 0.3");
+        user.locks_the_go_provider();
+        user.workspace.write("main.tf", CONFIGURATION);
+        user.workspace.write("terraform.tfstate", &state(&sandbox, user.workspace.registry()));
+        let follow = |command: &str| {
+            let command = command.replace("registry.terraform.io", user.workspace.registry());
+            let words: Vec<&str> = command.split_whitespace().collect();
+            match words[..] {
+                ["plimsoll", "terraform", "install"] => user.install(&[]),
+                // The test cannot answer its question.
+                ["terraform", "state", "replace-provider", from, to] => user
+                    .run(&["state", "replace-provider", "-auto-approve", from, to])
+                    .expect_success()
+                    .text(),
+                ["terraform", ref arguments @ ..] => user.run(arguments).expect_success().text(),
+                _ => panic!("the chapter has another command: {command}"),
+            }
+        };
+        let shown: Vec<String> = blocks[0].iter().map(|command| follow(command)).collect();
+        assert!(shown[2].contains("No changes."), "{}", shown[2]);
+        user.run(&["plan", "-detailed-exitcode"]).expect_success();
+
+        // Taking over writes nothing at all.
+        let before = live(&sandbox);
+        user.run(&["apply", "-auto-approve"]).expect_success();
+        assert_eq!(live(&sandbox), before);
+        accept(&std::fs::read_to_string(user.workspace.path("terraform.tfstate")).unwrap(), &NEW);
+
+        // To the address of its own.
+        user.requires("plimsoll.dev/plimsoll/k8sconnect", "~> 0");
+        blocks[1].iter().for_each(|command| drop(follow(command)));
+        user.run(&["plan", "-detailed-exitcode"]).expect_success();
+        last = Some(user);
     }
-    let workspace = last.expect("there is a client");
-    workspace.run(&["destroy", "-auto-approve", "-no-color", "-var", &kubeconfig]).expect_success();
+    let user = last.expect("there is a client");
+    user.run(&["destroy", "-auto-approve"]).expect_success();
     let left = |what: &[&str]| {
         let got = sandbox.kubectl(&[&["get", "--ignore-not-found", "--output=json"], what].concat());
         serde_json::from_slice::<Value>(&got.stdout).ok()
@@ -86,4 +189,9 @@ fn the_first_plan_of_what_the_go_provider_left_is_empty_and_a_destroy_removes_it
         assert_eq!(map["data"]["added"], "1");
         assert!(!map["metadata"]["managedFields"].to_string().contains("k8sconnect-patch"), "{map}");
     }
+
+    // A state that only ours has written, for everything created anew.
+    user.run(&["apply", "-auto-approve"]).expect_success();
+    accept(&std::fs::read_to_string(user.workspace.path("terraform.tfstate")).unwrap(), &NEW);
+    user.run(&["destroy", "-auto-approve"]).expect_success();
 }

@@ -6,7 +6,6 @@ mod conflicts;
 mod connecting;
 mod deleting;
 mod dependencies;
-mod left_by_go;
 mod lifecycle;
 mod masks;
 mod ownership;
