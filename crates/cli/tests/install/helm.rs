@@ -108,3 +108,41 @@ fn helm_installs_upgrades_and_uninstalls_and_crds_stay() {
     // The CRDs that stayed are no obstacle to the next release.
     helm(&["install", "plimsoll", CHART, "--wait", "--timeout=2m"]);
 }
+
+/// Creates the CRDs of Crossplane's kinds as Crossplane does.
+fn create_crossplanes_crds(sandbox: &Sandbox) {
+    let output = plimsoll(&["crds", "--controllers=composition", "-o", "json"]).output().unwrap();
+    let mut list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for crd in list["items"].as_array_mut().unwrap() {
+        for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+            version["schema"]["openAPIV3Schema"]["description"] = "As Crossplane describes it.".into();
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("crds.json");
+    std::fs::write(&file, list.to_string()).unwrap();
+    let created =
+        sandbox.kubectl(&["create", "--field-manager=crossplane", "--filename", file.to_str().unwrap()]);
+    assert!(created.status.success(), "{}", text(&created.stderr));
+}
+
+#[test]
+fn helm_and_kubectl_take_over_the_crds_of_crossplane() {
+    if !is_whole() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::dedicated("helm-crds");
+    create_crossplanes_crds(&sandbox);
+    let kubeconfig = format!("--kubeconfig={}", sandbox.kubeconfig().display());
+    let install = ["install", "plimsoll", CHART, NAMESPACE, "--create-namespace", &kubeconfig];
+    let mut plain = ReleaseTool::Helm.command();
+    assert!(!plain.args(install).env("HOME", home.path()).output().unwrap().status.success());
+    helm(home.path(), &[&install[..], &["--take-ownership", "--force-conflicts"]].concat());
+    helm(home.path(), &["uninstall", "plimsoll", NAMESPACE, &kubeconfig]);
+
+    let deploy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
+    let apply = ["apply", "--server-side", "--kustomize", deploy];
+    let applied = sandbox.kubectl(&[&apply[..], &["--force-conflicts"]].concat());
+    assert!(applied.status.success(), "{}", text(&applied.stderr));
+}
