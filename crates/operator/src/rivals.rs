@@ -94,7 +94,7 @@ pub(crate) async fn running(session: &Session, half: Half) -> Option<Rival> {
 pub(crate) async fn appears(session: &Session, half: Half) {
     loop {
         tokio::time::sleep(INTERVAL).await;
-        // Whether one runs is unknown while the API server does not answer, and then neither of both can do anything.
+        // Whether one runs is unknown while the API server does not answer, and then neither engine can act.
         if let Ok(Some(_)) = Engine::rival_of(half).find(session).await {
             return;
         }

@@ -8,6 +8,8 @@ mod tests;
 
 use std::fmt;
 
+use serde_json::Value;
+
 use crate::check::condition;
 use crate::health::Health;
 use crate::object::Object;
@@ -85,8 +87,11 @@ impl Rule {
             Self::Condition(kind) => condition(object, kind, "True")?,
             Self::Checked(check) => check(object)?,
             Self::Observed(check) => {
-                // These controllers always say which generation they observed.
-                let observed = object.int("/status/observedGeneration").is_some();
+                // These controllers always say which generation they observed. An object without a generation, but with a status, was
+                // written by hand for a rendering.
+                let is_handwritten = object.int("/metadata/generation").is_none()
+                    && object.get("/status").is_some_and(Value::is_object);
+                let observed = is_handwritten || object.int("/status/observedGeneration").is_some();
                 require(observed, format_args!("the controller has not observed it yet"))?;
                 object.stale_status().map_or_else(|| check(object), Err)?;
             }

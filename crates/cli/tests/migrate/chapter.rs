@@ -179,18 +179,20 @@ fn the_commands_of_the_chapter_move_what_crossplane_left_to_plimsoll_and_back() 
 
 /// What is taken over can be changed and deleted as before.
 fn work(world: &World) {
-    let page = |number: usize| {
-        let is_it = |object: &Value| object["metadata"]["labels"]["page"] == number.to_string();
+    let page = |number: &str| {
+        let is_it = |object: &Value| object["metadata"]["labels"]["page"] == number;
         composed().into_iter().find(is_it).unwrap()
     };
-    let first = world.get(&page(0)).unwrap();
+    let first = world.get(&page("0")).unwrap();
     world.patch(&left("Note", "diary"), &json!({"spec": {"pages": 1}}));
-    world.until_gone(&page(1));
-    world.until_gone(&page(2));
-    assert_eq!(world.get(&page(0)).unwrap()["metadata"]["uid"], first["metadata"]["uid"]);
+    world.until_gone(&page("1"));
+    world.until_gone(&page("2"));
+    assert_eq!(world.get(&page("0")).unwrap()["metadata"]["uid"], first["metadata"]["uid"]);
 
     world.delete(&left("App", "orders"));
     world.until_gone(&left("XApp", "orders-j9bl7"));
     let of_orders = |object: &Value| object["metadata"]["labels"]["crossplane.io/claim-name"] == "orders";
-    composed().iter().filter(|object| of_orders(object)).for_each(|object| world.until_gone(object));
+    for object in composed().iter().filter(|object| of_orders(object)) {
+        world.until_gone(object);
+    }
 }

@@ -122,5 +122,7 @@ fn a_claim_hands_over_to_a_namespaced_xr_and_nothing_is_deleted_or_recreated() {
     // It goes on as any other XR.
     world.delete(&successor);
     world.until_gone(&successor);
-    children.iter().for_each(|child| world.until_gone(child));
+    for child in &children {
+        world.until_gone(child);
+    }
 }

@@ -448,6 +448,7 @@ fn a_definition_places_engine_fields_and_sets_defaults() {
     "#);
 }
 
+#[expect(clippy::too_many_lines, reason = "whole commands with whole outputs")]
 #[test]
 fn invalid_inputs_get_an_error_with_a_hint() {
     let fixture = Fixture::new();

@@ -67,7 +67,7 @@ async fn users_of_the_go_provider_only_run_init() {
 }
 
 #[test]
-fn what_stands_in_the_way_is_said() {
+fn a_settings_file_that_disables_the_mirror_is_reported() {
     let user = User::new(Client::any());
     let again = user.install(&["--as-version", "0.3.900"]);
     assert!(again.contains("jmorris0x0/k8sconnect 0.3.900") && !again.contains("warning"), "{again}");

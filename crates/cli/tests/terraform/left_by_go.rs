@@ -19,7 +19,15 @@ const CONFIGURATION: &str = include_str!("left_by_go/main.tf");
 /// The resources of the Go provider 0.3.8, each with its version and its type for Terraform.
 const SCHEMA: &str = include_str!("left_by_go/schema.json");
 /// Attributes that only our resources have. Those that the Go provider does not know, its framework leaves out.
-const NEW: [&str; 4] = ["status", "wait_for", "yaml_body_wo", "yaml_body_wo_version"];
+const NEW: [&str; 7] = [
+    "conflict_policy",
+    "patch_wo",
+    "patch_wo_version",
+    "status",
+    "wait_for",
+    "yaml_body_wo",
+    "yaml_body_wo_version",
+];
 const STATE: &str = include_str!("left_by_go/terraform.tfstate.json");
 const OBJECTS: &str = include_str!("left_by_go/objects.json");
 

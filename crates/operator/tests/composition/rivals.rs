@@ -1,4 +1,4 @@
-//! An operator waits while Crossplane runs, makes way when it starts, and goes on when it is gone.
+//! An operator waits while Crossplane runs, yields when it starts, and resumes when it is gone.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -84,7 +84,7 @@ impl Running {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_operator_waits_for_crossplane_makes_way_and_goes_on_afterwards() {
+async fn the_operator_waits_for_crossplane_yields_to_it_and_resumes_afterwards() {
     let (sandbox, _turn) = alone().await;
     let offer = Offer::new(sandbox, "rival").await;
     let session = Session::new(sandbox.client().await);

@@ -1,4 +1,4 @@
-//! The half for cloud resources makes way for the OCI Service Operator, and goes on when it is gone.
+//! The half for cloud resources yields to the OCI Service Operator, and resumes when it is gone.
 
 use std::time::Duration;
 

@@ -46,6 +46,19 @@ fn a_deployment_is_complete_when_only_new_replicas_are_there_and_available() {
 }
 
 #[test]
+fn a_status_written_by_hand_has_no_generation_to_be_about() {
+    let check = |status: Value, expected: bool| {
+        let object =
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1}, "status": status});
+        let rule = Rule::of("apps", "Deployment").unwrap();
+        assert_eq!(rule.check(Object::from(&object)).is_ok(), expected, "{object}");
+    };
+    check(json!({"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}), true);
+    check(json!({"replicas": 1, "updatedReplicas": 1}), false);
+    check(json!(null), false);
+}
+
+#[test]
 fn zero_replicas_are_complete_once_nothing_is_left() {
     for kind in ["Deployment", "StatefulSet", "ReplicaSet"] {
         check(

@@ -37,9 +37,7 @@ pub(super) fn run(args: &MigrateClaim, printer: &mut Printer) -> Outcome {
 
 fn show(plan: &Plan, args: &MigrateClaim, printer: &mut Printer) -> Outcome {
     let (claim, xr, successor) = (named(&plan.claim), named(&plan.xr), plan.target.to_string());
-    if printer.format() != Format::Text {
-        printer.structured(&to_json(plan))?;
-    } else {
+    if printer.format() == Format::Text {
         let children: Vec<String> = plan.composed.keys().map(ToString::to_string).collect();
         let mut changes = vec![
             "owner, labels and managedFields of what is handed over; no other field".to_owned(),
@@ -71,6 +69,8 @@ fn show(plan: &Plan, args: &MigrateClaim, printer: &mut Printer) -> Outcome {
                 args.claim.kind, args.claim.name, plan.target.kind().to_lowercase(), plan.target.group(), plan.composition
             ));
         }
+    } else {
+        printer.structured(&to_json(plan))?;
     }
     Ok(if plan.obstacles.is_empty() { Exit::Success } else { Exit::Failure })
 }

@@ -13,7 +13,8 @@ pub(super) fn find(inventory: &Inventory) -> Vec<String> {
     let mut obstacles = Vec::new();
     if inventory.operators.is_empty() && inventory.running.is_empty() {
         obstacles.push(
-            "Plimsoll's operator is not installed. Install it with `plimsoll install`; it waits while Crossplane runs".to_owned(),
+            "Plimsoll's operator is not installed. Install it with `plimsoll install`, or start one elsewhere with --leader-elect; it waits while Crossplane runs"
+                .to_owned(),
         );
     }
     for offer in &inventory.offers {
@@ -94,7 +95,7 @@ mod tests {
         }
     }
 
-    fn composition(name: &str, spec: Value) -> Object {
+    fn composition(name: &str, spec: &Value) -> Object {
         object::from_value(json!({
             "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": {"name": name},
             "spec": spec,
@@ -104,7 +105,7 @@ mod tests {
     fn calling(name: &str, function: &str) -> Object {
         let of = json!({"apiVersion": "e.org/v1", "kind": "X"});
         let pipeline = json!([{"step": "s", "functionRef": {"name": function}}]);
-        composition(name, json!({"compositeTypeRef": of, "mode": "Pipeline", "pipeline": pipeline}))
+        composition(name, &json!({"compositeTypeRef": of, "mode": "Pipeline", "pipeline": pipeline}))
     }
 
     #[test]
@@ -120,7 +121,7 @@ mod tests {
     fn what_plimsoll_cannot_serve_blocks_a_migration() {
         let mode = json!({"compositeTypeRef": {"apiVersion": "e.org/v1", "kind": "X"}, "mode": "Resources", "resources": []});
         let compositions = vec![
-            composition("old", mode),
+            composition("old", &mode),
             calling("fine", "function-auto-ready"),
             calling("coming", "function-packaged"),
             calling("lacking", "function-gone"),

@@ -114,12 +114,15 @@ pub(crate) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rend
         Some(_) => identity(&xr),
     };
     written.insert("status".to_owned(), status(&settled.intent).into());
+    fix_times(&mut written);
     let mut full_composite = filled;
     merge(&mut full_composite, &written);
+    let mut composed: Vec<Object> = composed.into_values().map(|one| one.intent).collect();
+    composed.iter_mut().for_each(fix_times);
     Ok(Rendered {
         composite: written,
         full_composite,
-        composed: composed.into_values().map(|one| one.intent).collect(),
+        composed,
         deleted,
         failure: failure.as_ref().map(|failure| diagnose(failure, &outcome)),
         outcome,
@@ -232,6 +235,16 @@ fn status(intent: &Object) -> Object {
     let ordered: Conditions = conditions.iter().filter(is_first).chain(rest).cloned().collect();
     status.insert("conditions".to_owned(), ordered.to_value());
     status
+}
+
+/// Gives all conditions the time of every rendering, also those that have not changed.
+fn fix_times(object: &mut Object) {
+    let conditions = object.get_mut("status").and_then(|status| status.get_mut("conditions"));
+    for condition in conditions.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(time) = condition.get_mut("lastTransitionTime") {
+            *time = RENDER_TIME.into();
+        }
+    }
 }
 
 /// Puts `from` on top of `into`; lists are replaced.

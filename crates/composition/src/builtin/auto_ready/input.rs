@@ -81,8 +81,11 @@ mod tests {
     use super::*;
     use crate::object::object;
 
+    /// The seconds of the ttl, and the rules.
+    type Expected<'a> = Result<(Option<u64>, &'a [(&'a str, &'a str)]), &'a str>;
+
     #[track_caller]
-    fn check(input: Value, context: &Value, expected: Result<(Option<u64>, &[(&str, &str)]), &str>) {
+    fn check(input: Value, context: &Value, expected: Expected<'_>) {
         let (input, context) = (object(input), object(context.clone()));
         let found = Input::read(Some(&input), Some(&context));
         let found = found.map(|input| (input.ttl.map(|ttl| ttl.as_secs()), input.rules));

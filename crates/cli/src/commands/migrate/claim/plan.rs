@@ -118,6 +118,7 @@ impl Plan {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes errors by value")]
 fn failed(error: cluster::Error) -> Failure {
     error.diagnostic("Migrate").into()
 }
@@ -202,12 +203,11 @@ fn composition<'c>(
     let enforced = kind.spec.enforced_composition_ref.as_ref();
     let default = enforced.or(kind.spec.default_composition_ref.as_ref()).map(|it| it.name.as_str());
     let fits = |it: &&Composition| it.spec.composite_type_ref == kind.composite;
-    let found = match args.composition.as_deref().or(default) {
-        Some(name) => compositions.iter().filter(fits).find(|it| object::name(&it.object) == Some(name)),
-        None => {
-            let mut all = compositions.iter().filter(fits);
-            all.next().filter(|_| all.next().is_none())
-        }
+    let mut fitting = compositions.iter().filter(fits);
+    let found = if let Some(name) = args.composition.as_deref().or(default) {
+        fitting.find(|it| object::name(&it.object) == Some(name))
+    } else {
+        fitting.next().filter(|_| fitting.next().is_none())
     };
     found.ok_or_else(|| {
         let title = format!("the Composition for {} is not clear", kind.composite.kind());

@@ -204,6 +204,7 @@ fn reference(object: &Object) -> Result<ObjectRef, Failure> {
     ObjectRef::of(object).map_err(|error| Diagnostic::error(codes::MIGRATION_STUCK, error.to_string()).into())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes errors by value")]
 fn failed(error: Error) -> Failure {
     error.diagnostic("Migrate").into()
 }
