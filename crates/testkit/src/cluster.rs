@@ -28,6 +28,7 @@ pub struct Sandbox {
     status: Status,
     _lease: Lease,
     stop_on_drop: bool,
+    deployed: OnceLock<()>,
 }
 
 impl Sandbox {
@@ -62,7 +63,13 @@ impl Sandbox {
     fn start(request: &UpRequest, stop_on_drop: bool) -> Self {
         let environment = Environment::from_process().expect("tests have a home folder");
         match sandbox::up(&environment, request, &mut |_| {}) {
-            Ok(up) => Self { environment, status: up.status, _lease: up.lease, stop_on_drop },
+            Ok(up) => Self {
+                environment,
+                status: up.status,
+                _lease: up.lease,
+                stop_on_drop,
+                deployed: OnceLock::new(),
+            },
             Err(error) => panic!("the sandbox does not start: {error:?}"),
         }
     }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use testkit::Sandbox;
 
 use crate::fixture::{
-    apply, composition, condition, get, group, is_true, legacy_xrd, modern_xrd, session, until, until_gone,
-    until_recorded,
+    apply, composition, condition, connect, delete, get, group, is_true, legacy_xrd, modern_xrd, session,
+    until, until_gone, until_recorded,
 };
 use crate::operators::{Operator, alone};
 use crate::platform::{Platform, asked, desire};
@@ -30,6 +30,22 @@ async fn compose_map(request: RunRequest) -> Result<RunResponse, FunctionError> 
         );
     }
     Ok(rsp)
+}
+
+/// Lets the operator act as the account.
+fn allow_impersonation(sandbox: &Sandbox) {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/roles-impersonation.yaml");
+    let applied = sandbox.kubectl(&["apply", "--server-side", "--filename", manifest]);
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+}
+
+/// Serves [`compose_map`] as a function; where.
+async fn serve() -> BTreeMap<String, String> {
+    let options = ServeOptions::new("127.0.0.1:0", Transport::Insecure);
+    let server = Server::bind(options).await.unwrap();
+    let functions = BTreeMap::from([("function-map".to_owned(), server.address().unwrap().to_string())]);
+    tokio::spawn(server.run(compose_map, std::future::pending()));
+    functions
 }
 
 async fn tenant(session: &Session, name: &str) {
@@ -63,9 +79,7 @@ async fn a_composition_names_the_service_account_that_writes() {
     let platform =
         Platform::with("as-tenant", compose_map, |group| modern_xrd(group, "Namespaced"), &[]).await;
     let session = session();
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/roles-impersonation.yaml");
-    let applied = Sandbox::shared().kubectl(&["apply", "--server-side", "--filename", manifest]);
-    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    allow_impersonation(Sandbox::shared());
     let mut named = composition(&platform.group, &platform.group, &[&platform.function]);
     named["metadata"]["annotations"] = json!({"plimsoll.dev/service-account": ACCOUNT});
     apply(&session, &named).await;
@@ -126,10 +140,7 @@ async fn a_composition_names_the_service_account_that_writes() {
 async fn the_default_service_account_writes_for_claims_and_not_for_the_platform() {
     let (sandbox, _turn) = alone().await;
     let session = Session::new(sandbox.client().await);
-    let options = ServeOptions::new("127.0.0.1:0", Transport::Insecure);
-    let server = Server::bind(options).await.unwrap();
-    let functions = BTreeMap::from([("function-map".to_owned(), server.address().unwrap().to_string())]);
-    tokio::spawn(server.run(compose_map, std::future::pending()));
+    let functions = serve().await;
     let group = group("default-account");
     let (own, other) = ("default-account-own", "default-account-other");
     apply(&session, &composition(&group, &group, &["function-map"])).await;
@@ -139,7 +150,7 @@ async fn the_default_service_account_writes_for_claims_and_not_for_the_platform(
     }
     let account = json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": own});
     grant(&session, own, &["create", "update", "patch", "delete"], account).await;
-    let operator = Operator::start_for_tenants(sandbox, functions, ACCOUNT);
+    let operator = Operator::start_for_tenants(functions, ACCOUNT, async || sandbox.client().await);
 
     let object = |kind: &str, name: &str, namespace: Option<&str>, target: &str| {
         json!({
@@ -167,5 +178,54 @@ async fn the_default_service_account_writes_for_claims_and_not_for_the_platform(
     let platform = object("XApp", "platform", None, other);
     apply(&session, &platform).await;
     until(&session, &platform, "it is ready", |xr| is_true(xr, "Ready")).await;
+    operator.kill();
+}
+
+#[tokio::test]
+async fn an_operator_that_may_only_read_what_it_composes_drains_a_deleted_xrd() {
+    let (sandbox, _turn) = alone().await;
+    let session = Session::new(sandbox.client().await);
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = sandbox.operator_kubeconfig(&sandbox.namespace("reader").await, folder.path()).await;
+    allow_impersonation(sandbox);
+    let group = group("reader");
+    apply(&session, &composition(&group, &group, &["function-map"])).await;
+    let xrd = apply(&session, &legacy_xrd(&group)).await;
+    let reads = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {
+            "name": "plimsoll-composition-reader",
+            "labels": {"rbac.crossplane.io/aggregate-to-crossplane": "true"},
+        },
+        "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}],
+    });
+    apply(&session, &reads).await;
+    let own = "reader-own";
+    tenant(&session, own).await;
+    let account = json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": own});
+    grant(&session, own, &["create", "update", "patch", "delete"], account).await;
+    let operator = Operator::start_for_tenants(serve().await, ACCOUNT, async || {
+        connect(kubeconfig, "plimsoll-operator").client().clone()
+    });
+
+    let claim = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "App", "metadata": {"name": "app", "namespace": own},
+        "spec": {"compositionRef": {"name": group}, "data": {"a": "1"}, "target": own},
+    });
+    apply(&session, &claim).await;
+    let claim = until(&session, &claim, "it is ready", |claim| is_true(claim, "Ready")).await;
+    let xr = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "XApp",
+        "metadata": {"name": claim["spec"]["resourceRef"]["name"]},
+    });
+    let composed = get(&session, &xr).await.unwrap()["spec"]["resourceRefs"][0]["name"].clone();
+    let map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": composed, "namespace": own},
+    });
+    assert!(get(&session, &map).await.is_some());
+
+    delete(&session, &xrd).await;
+    until_gone(&session, &map).await;
+    until_gone(&session, &xrd).await;
     operator.kill();
 }

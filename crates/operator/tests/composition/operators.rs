@@ -201,13 +201,16 @@ impl Operator {
     }
 
     /// Starts one that writes composed resources as `account` of the namespace they are composed for.
-    pub(crate) fn start_for_tenants(
-        sandbox: &'static Sandbox,
+    pub(crate) fn start_for_tenants<F>(
         functions: BTreeMap<String, String>,
         account: &str,
-    ) -> Self {
+        connect: impl FnOnce() -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = kube::Client> + Send,
+    {
         let options = Options { default_service_account: Some(account.to_owned()), ..options(functions) };
-        Self::start_on(options, async || sandbox.client().await)
+        Self::start_on(options, connect)
     }
 
     /// Starts one that reconciles what `selector` selects.

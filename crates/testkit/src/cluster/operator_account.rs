@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::{Api, Patch, PatchParams};
@@ -22,8 +21,7 @@ impl Sandbox {
     ///
     /// If the API server rejects a manifest.
     pub fn deploy(&self) {
-        static DEPLOYED: OnceLock<()> = OnceLock::new();
-        DEPLOYED.get_or_init(|| {
+        self.deployed.get_or_init(|| {
             let files = manifests();
             let apply = ["apply", "--server-side", "--force-conflicts"];
             self.run_kubectl(&[&apply[..], &filename_flags(&files)].concat());

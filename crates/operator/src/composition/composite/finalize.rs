@@ -91,17 +91,19 @@ impl Composer {
         }
     }
 
-    /// Deletes what the XR is composed of. The garbage collector does not, once it no longer finds the kind of the owner;
-    /// and while the XR is there, its references say what is left, whichever operator reads them.
+    /// Deletes what the XR is composed of, as the account that wrote it. The garbage collector does not, once it no longer
+    /// finds the kind of the owner; and while the XR is there, its references say what is left, whichever operator reads
+    /// them.
     async fn delete_children(&self, xr: &Object) -> super::Result<()> {
         if finalizer::is_present(xr, ORPHAN) {
             return Ok(());
         }
+        let actor = self.actor(xr)?;
         for reference in Composite::new(xr, self.layout).resource_refs() {
             let Some(child) = self.read_child(&reference).await? else { continue };
             if object::is_controlled_by(&child, xr) && !object::is_being_deleted(&child) {
                 let uid = object::uid(&child);
-                let deleted = self.engine.client.delete(&reference, uid, None, Propagation::Background).await;
+                let deleted = actor.client.delete(&reference, uid, None, Propagation::Background).await;
                 let what = || format!("cannot delete composed resource {reference}");
                 deleted.map_err(|error| failed(Stage::Delete, &what(), &error))?;
             }
