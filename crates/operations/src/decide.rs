@@ -38,6 +38,9 @@ pub struct Desired {
     pub uid: String,
     /// `metadata.generation`.
     pub generation: i64,
+    /// Whether the object was created during this term of leadership. An older one may have a past that it does not show:
+    /// restoring the cluster's data from a backup undoes records and finalizers, and no resource.
+    pub created_in_term: bool,
     /// The body that a create would send now.
     pub body: Value,
     /// The listing that shows what such a create makes.
@@ -61,8 +64,15 @@ pub struct Desired {
 pub struct LocalState {
     /// When the resource was last seen; unknown counts as now.
     last_seen: Option<Timestamp>,
-    /// Whether our finalizer was just added to an object without any record, so that no create was ever sent for it.
+    /// Whether the object has had our finalizer or a record before.
+    was_managed: bool,
+    /// Whether everything that was ever done for the object was done in this term: it is not older, and had neither
+    /// finalizer nor record when it was first seen.
+    knows_all: bool,
+    /// Whether, of such an object, no create was ever sent.
     never_sent: bool,
+    /// Whether the last decision left a record.
+    has_record: bool,
     /// Consecutive calls that failed with a transient error.
     failures: u32,
 }
@@ -153,6 +163,7 @@ pub fn decide(
         jitter: now.jitter,
         diagnostics: Vec::new(),
     };
+    decision.notice_restore();
     decision.normalize_times();
     let action = match observation.0 {
         Observed::Nothing => decision.observe(),
@@ -175,6 +186,13 @@ struct Decision<'a> {
 }
 
 impl Decision<'_> {
+    /// A record that is gone although no decision removed it was undone by a restore of the cluster's data.
+    fn notice_restore(&mut self) {
+        if self.local.has_record && !self.has_record() {
+            (self.local.knows_all, self.local.never_sent) = (false, false);
+        }
+    }
+
     /// Makes stored times usable. A time in the future means that the clock was set back; it counts as now, or a delay
     /// of minutes would last until the clock catches up. An operation left by OSOK has no start and no deadline yet.
     fn normalize_times(&mut self) {
@@ -206,6 +224,8 @@ impl Decision<'_> {
             self.status.status.requested_at.get_or_insert(self.now);
         }
         self.status.stamp(self.before, self.now);
+        self.local.has_record = self.has_record();
+        self.local.was_managed |= self.desired.has_finalizer || self.local.has_record;
         self.diagnostics.extend(transitions::between(self.desired, self.before, &self.status));
         Step { status: self.status, local: self.local, action, diagnostics: self.diagnostics }
     }

@@ -1,6 +1,6 @@
 //! What a failed call proves, and how the object goes on.
 
-use super::{Action, Decision};
+use super::{Action, Decision, FinalizeReason};
 use crate::call_error::{CallError, CallErrorKind};
 use crate::operation::{Class, Phase};
 use crate::outcome::StallReason;
@@ -34,6 +34,13 @@ impl Decision<'_> {
             | (Call::Create { replay: true, .. }, CallErrorKind::Rejected) => {
                 self.status.set_request_id(error.request_id.as_deref());
                 self.find()
+            }
+            // That nothing was created cannot be confirmed, and nothing says otherwise.
+            (
+                Call::Find { .. },
+                CallErrorKind::NotFoundOrDenied | CallErrorKind::Denied | CallErrorKind::Rejected,
+            ) if self.desired.deleting && !self.has_record() => {
+                Action::RemoveFinalizer(FinalizeReason::NeverCreated)
             }
             // The mutation had no effect, and the same request will not fare better soon.
             (call, CallErrorKind::Rejected) if call.mutates() => {

@@ -19,13 +19,6 @@ use crate::token::body_hash;
 impl Decision<'_> {
     /// A full listing: these resources, and this many work requests that may still be creating ours.
     pub(super) fn on_listing(&mut self, listed: &Scope, resources: &[Resource], creating: usize) -> Action {
-        if let Some(id) = self.status.ocid() {
-            return match resources.iter().find(|resource| resource.id == id) {
-                Some(resource) if self.lifecycle(resource) == Some(Lifecycle::Deleted) => self.on_deleted(),
-                Some(resource) => get(&resource.id, true),
-                None => self.bound_but_not_listed(),
-            };
-        }
         let mut owned: Vec<&Resource> = resources
             .iter()
             .filter(|resource| resource.owner.as_deref() == Some(self.desired.uid.as_str()))
@@ -35,6 +28,13 @@ impl Decision<'_> {
         owned.sort_by_key(|resource| {
             (self.lifecycle(resource) == Some(Lifecycle::Failed), resource.id.clone())
         });
+        if let Some(id) = self.status.ocid() {
+            return match resources.iter().find(|resource| resource.id == id) {
+                Some(resource) if self.lifecycle(resource) == Some(Lifecycle::Deleted) => self.on_deleted(),
+                Some(resource) => get(&resource.id, true),
+                None => self.bound_but_not_listed(owned.first().copied()),
+            };
+        }
         match owned.as_slice() {
             // Without an intent on record nothing was sent, and what others create is not our concern.
             [] if creating > 0 && self.create_in_flight().is_some() => {
@@ -48,17 +48,23 @@ impl Decision<'_> {
                 if !others.is_empty() {
                     self.diagnostics.push(several_owned(self.name(), resource, others));
                 }
-                self.local.last_seen = Some(self.now);
-                self.status.bind(&resource.id, self.now);
-                self.confirm_binding(&resource.scope);
-                get(&resource.id, true)
+                self.follow(resource)
             }
         }
     }
 
+    /// Binds the object to a resource that carries its tag.
+    fn follow(&mut self, resource: &Resource) -> Action {
+        self.local.last_seen = Some(self.now);
+        self.status.bind(&resource.id, self.now);
+        self.confirm_binding(&resource.scope);
+        get(&resource.id, true)
+    }
+
     /// The listing lacks the resource that the object is bound to. That proves its absence once it was last seen longer
-    /// ago than a listing may lag.
-    fn bound_but_not_listed(&mut self) -> Action {
+    /// ago than a listing may lag. `successor` carries the object's tag: it was created later, if a restore of the cluster's
+    /// data has undone the record of that.
+    fn bound_but_not_listed(&mut self, successor: Option<&Resource>) -> Action {
         if let Some(action) = self.await_unreadable_work_request() {
             return action;
         }
@@ -67,10 +73,14 @@ impl Decision<'_> {
         }
         let seen = self.local.last_seen.unwrap_or(self.now);
         if elapsed(seen, self.now) > self.schedule.create_grace {
-            return if self.desired.deleting {
-                Action::RemoveFinalizer(FinalizeReason::AbsentFromListing)
-            } else {
-                self.missing()
+            return match successor {
+                Some(successor) => {
+                    self.end_with_resource();
+                    self.status.unbind();
+                    self.follow(successor)
+                }
+                None if self.desired.deleting => Action::RemoveFinalizer(FinalizeReason::AbsentFromListing),
+                None => self.missing(),
             };
         }
         let recheck = self.end_of_grace(seen);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Action, Decision, FinalizeReason};
 use crate::annotations::DeletionPolicy;
 use crate::operation::{Operation, Phase, Source};
-use crate::schedule::{after, poll};
+use crate::schedule::{after, elapsed, poll};
 use crate::service::{Call, Strategy};
 use crate::token::body_hash;
 
@@ -34,7 +34,9 @@ impl Decision<'_> {
             return stalled;
         }
         if !desired.has_finalizer {
-            self.local.never_sent = !self.has_record();
+            let is_unknown = !self.local.was_managed && !self.has_record();
+            self.local.knows_all = desired.created_in_term && is_unknown;
+            self.local.never_sent = self.local.knows_all;
             return Action::AddFinalizer;
         }
         if let Some(stalled) = self.check_identity() {
@@ -59,14 +61,17 @@ impl Decision<'_> {
     }
 
     /// A create whose response never arrived: sends the same request again where that is idempotent, else searches for
-    /// what it may have created. An object that is being deleted creates nothing.
+    /// what it may have created. An object that is being deleted creates nothing. Nor is an old request sent again: the
+    /// record of what followed it may have been undone by a restore of the cluster's data.
     ///
     /// The replay is recorded first, too: the grace counts from the last send, and the precondition of the store keeps
     /// a reconcile of a stale object from sending at all.
     fn resolve_unanswered_create(&mut self) -> Action {
         let same_body = Some(body_hash(&self.desired.body));
-        let may_replay = !self.desired.deleting && !self.is_overdue();
         let now = self.now;
+        let sent = self.create_in_flight().and_then(|intent| intent.record.started_at);
+        let is_recent = sent.is_some_and(|sent| elapsed(sent, now) <= self.schedule.create_grace);
+        let may_replay = !self.desired.deleting && is_recent;
         match &mut self.status.status.tracker.current {
             Some(Operation { token: Some(token), record, .. })
                 if may_replay && record.body_hash == same_body =>
@@ -96,7 +101,7 @@ impl Decision<'_> {
     }
 
     /// Whether the status has a trace of a resource or of an operation.
-    fn has_record(&self) -> bool {
+    pub(super) fn has_record(&self) -> bool {
         self.status.ocid().is_some()
             || self.status.current().is_some()
             || self.status.last_operation().is_some()
@@ -108,10 +113,18 @@ impl Decision<'_> {
         self.local.never_sent && self.desired.identity.is_some() && !self.has_record()
     }
 
+    /// Whether there may be a resource although none is on record.
+    const fn may_have_lost_its_record(&self) -> bool {
+        !self.local.knows_all && self.desired.identity.is_some()
+    }
+
     fn observe_without_id(&mut self) -> Action {
         if self.desired.deleting {
-            let never_created = Action::RemoveFinalizer(FinalizeReason::NeverCreated);
-            return if self.has_record() { self.find() } else { never_created };
+            return if self.has_record() || self.may_have_lost_its_record() {
+                self.find()
+            } else {
+                Action::RemoveFinalizer(FinalizeReason::NeverCreated)
+            };
         }
         if let Some(id) = &self.desired.annotations.adopt {
             return get(id, false);

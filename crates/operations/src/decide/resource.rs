@@ -210,9 +210,8 @@ impl Decision<'_> {
         }
     }
 
-    /// The resource is proven to be gone, and the object is not being deleted.
-    pub(super) fn missing(&mut self) -> Action {
-        let leftover = self.is_leftover();
+    /// Ends the operation in flight on a resource that is proven to be gone.
+    pub(super) fn end_with_resource(&mut self) {
         let name = self.desired.kind.name;
         match self.status.current().map(|current| current.record.phase) {
             Some(Phase::Delete) => self.record(Class::Succeeded, None),
@@ -221,6 +220,13 @@ impl Decision<'_> {
             }
             None => {}
         }
+    }
+
+    /// The resource is proven to be gone, and the object is not being deleted.
+    pub(super) fn missing(&mut self) -> Action {
+        let leftover = self.is_leftover();
+        let name = self.desired.kind.name;
+        self.end_with_resource();
         if !leftover && self.desired.annotations.on_missing == OnMissing::Report {
             let id = self.status.ocid().unwrap_or("without an id");
             let message = format!(

@@ -39,7 +39,7 @@ pub(crate) struct Thing {
     pub(crate) size: i64,
     pub(crate) pool: i64,
     /// The identity that created it; no other one sees it.
-    place: usize,
+    pub(crate) place: usize,
     pub(crate) owner: Option<String>,
     etag: u64,
     visible_at: i64,

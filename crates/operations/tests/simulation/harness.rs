@@ -31,6 +31,7 @@ impl Harness {
                 kind,
                 uid: UID.to_owned(),
                 generation: 1,
+                created_in_term: true,
                 body: service.create_body(&spec, UID),
                 scope: service.scope(&spec),
                 identity: None,

@@ -2,7 +2,7 @@
 
 use operations::{
     Action, Call, ConditionType, ExternalService as _, FinalizeReason, Identity, LocalState, Phase, Policy,
-    Response, Scope,
+    Response, Scope, Status,
 };
 use serde_json::json;
 
@@ -241,6 +241,22 @@ fn a_first_create_reads_no_listing() {
     let create = harness.reconcile();
     assert!(matches!(create, Action::Call(Call::Create { replay: false, .. })), "{create:?}");
 
+    // What was created before the operator started may have lost its record in a restore of the cluster, and so may what it
+    // has handled before.
+    let mut harness = new();
+    harness.desired.created_in_term = false;
+    harness.desired.has_finalizer = false;
+    assert_eq!(harness.reconcile(), Action::AddFinalizer);
+    harness.desired.has_finalizer = true;
+    assert!(matches!(harness.reconcile(), Action::Call(Call::Find { .. })));
+
+    let mut harness = bound();
+    harness.status = Status::default();
+    harness.desired.has_finalizer = false;
+    assert_eq!(harness.reconcile(), Action::AddFinalizer);
+    harness.desired.has_finalizer = true;
+    assert!(matches!(harness.reconcile(), Action::Call(Call::Find { .. })));
+
     // What is not known to be the first create is searched for: after a restart, and after a finalizer was lost. Without
     // credentials there is no intent that could be sent.
     let mut harness = new();
@@ -265,6 +281,50 @@ fn a_first_create_reads_no_listing() {
     harness.desired.has_finalizer = true;
     harness.desired.generation = 2;
     assert!(matches!(harness.reconcile(), Action::Call(Call::Find { .. })));
+}
+
+#[test]
+fn an_object_without_a_record_is_let_go_when_no_listing_shows_its_resource() {
+    let deleting = || {
+        let mut harness = Harness::queue();
+        harness.desired.identity = own();
+        harness.desired.deleting = true;
+        harness
+    };
+    let is_find = |action: &Action| matches!(action, Action::Call(Call::Find { .. }));
+    let mut harness = deleting();
+    let find = harness.reconcile();
+    assert!(is_find(&find), "a restore may have undone the record: {find:?}");
+    assert_eq!(
+        harness.respond(find, found(&[])),
+        Action::RemoveFinalizer(FinalizeReason::AbsentFromListing)
+    );
+
+    let mut harness = deleting();
+    let find = harness.reconcile();
+    let left = json!({"id": "q1", "lifecycleState": "ACTIVE", "size": 1, "tags": {"plimsoll-uid": UID}});
+    let get = harness.respond(find, found(&[left]));
+    let delete = harness.respond(get, resource("ACTIVE", 1));
+    assert!(matches!(delete, Action::Call(Call::Delete { .. })), "{delete:?}");
+
+    // Without the right to list, the object would stay for ever because of a compartment that was misspelt.
+    for (status, code) in [(404, "NotAuthorizedOrNotFound"), (401, "NotAuthenticated")] {
+        let mut harness = deleting();
+        let find = harness.reconcile();
+        let released = Action::RemoveFinalizer(FinalizeReason::NeverCreated);
+        assert_eq!(harness.respond(find, refused(status, code, None)), released, "{code}");
+    }
+
+    // What this operator has seen from the beginning was never created.
+    let mut harness = deleting();
+    harness.desired.deleting = false;
+    harness.desired.has_finalizer = false;
+    harness.reconcile();
+    harness.desired.has_finalizer = true;
+    let create = harness.reconcile();
+    harness.respond(create, refused(404, "NotAuthorizedOrNotFound", None));
+    harness.desired.deleting = true;
+    assert_eq!(harness.reconcile(), Action::RemoveFinalizer(FinalizeReason::NeverCreated));
 }
 
 #[test]

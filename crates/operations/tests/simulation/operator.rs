@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use operations::{
-    Action, Annotations, Call, CallError, Class, ConditionStatus, ConditionType, Desired, ExternalService,
+    Action, Annotations, Binding, Call, CallError, Class, ConditionStatus, ConditionType, Desired, ExternalService,
     FinalizeReason, Identity, Jitter, LocalState, Now, Observation, Policy, Response, Schedule, Source,
     Status, Step, Strategy, decide,
 };
@@ -79,9 +79,14 @@ pub(crate) struct Simulation {
     /// The credentials that a reconcile starts with.
     pub(crate) place: usize,
     local: LocalState,
+    /// When the object was created.
+    created: i64,
+    /// When the operator that runs now started.
+    term_began: i64,
+    /// All versions of the object that were ever stored.
+    versions: Vec<Object>,
     /// The fault at the n-th step from the beginning, once.
     pub(crate) planned_fault: Option<(usize, Fault)>,
-    old: Option<Object>,
     frozen: Option<Box<FrozenReconcile>>,
     /// How many seconds the operator's clock is off.
     pub(crate) skew: i64,
@@ -89,6 +94,8 @@ pub(crate) struct Simulation {
     pub(crate) writes: usize,
     pub(crate) steps: usize,
     pub(crate) released: Option<FinalizeReason>,
+    /// Whether a restore has undone records.
+    pub(crate) is_restored: bool,
     pub(crate) events: Vec<String>,
 }
 
@@ -114,14 +121,17 @@ impl Simulation {
             schedule: Schedule::default(),
             place: 0,
             local: LocalState::default(),
+            created: now,
+            term_began: now,
+            versions: Vec::new(),
             planned_fault: None,
-            old: None,
             frozen: None,
             skew: 0,
             requeue_at: now,
             writes: 0,
             steps: 0,
             released: None,
+            is_restored: false,
             events: Vec::new(),
         }
     }
@@ -148,7 +158,7 @@ impl Simulation {
     /// A user or another controller changes the object.
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Object)) {
         if let Some(object) = &mut self.object {
-            self.old = Some(object.clone());
+            self.versions.push(object.clone());
             change(object);
             object.version += 1;
         }
@@ -157,6 +167,31 @@ impl Simulation {
 
     pub(crate) fn restart(&mut self) {
         self.local = LocalState::default();
+        self.term_began = self.now();
+        self.requeue_at = self.now();
+    }
+
+    /// The cluster is restored from a backup of `age` versions ago, which takes its time: the object is what it was then,
+    /// and the cloud is not. Whether the operator had credentials for where the resource is now, and looks for it in the
+    /// right pool, is not what this is about.
+    pub(crate) fn restore(&mut self, age: usize) {
+        let Some(at) = self.versions.len().checked_sub(age + 1) else { return };
+        self.cloud().advance(900);
+        let Some(version) = self.object.as_ref().or(self.versions.last()).map(|object| object.version) else {
+            return;
+        };
+        let backup = self.versions[at].clone();
+        let bound = backup.status.status.binding.as_ref();
+        let elsewhere = bound.is_some_and(|binding| place_of(binding) != Some(self.place));
+        let lost = self.cloud().alive(UID).into_iter().any(|(id, thing)| {
+            let is_bound = backup.status.ocid() == Some(id.as_str());
+            thing.place != self.place || !is_bound && thing.pool != backup.spec.pool
+        });
+        if elsewhere || lost || self.cloud().revoked {
+            return;
+        }
+        self.is_restored = true;
+        self.object = Some(Object { version: version + 1, annotations: Annotations::default(), ..backup });
         self.requeue_at = self.now();
     }
 
@@ -176,7 +211,7 @@ impl Simulation {
 
     /// Reconciles an older version of the object, as a lagging cache shows it.
     pub(crate) fn reconcile_stale(&mut self) {
-        let Some(old) = self.old.clone() else { return };
+        let Some(old) = self.versions.last().cloned() else { return };
         self.run(old, LocalState::default(), self.place, Observation::none(), &[], None);
         self.requeue_at = self.now();
     }
@@ -322,6 +357,7 @@ impl Simulation {
             kind: self.service.kind,
             uid: UID.to_owned(),
             generation: snapshot.generation,
+            created_in_term: self.created >= self.term_began,
             body: self.service.create_body(&snapshot.spec, UID),
             scope: self.service.scope(&snapshot.spec),
             identity: Some(identity(place)),
@@ -354,7 +390,7 @@ impl Simulation {
         let now = self.now();
         match &mut self.object {
             Some(object) if object.version == snapshot.version => {
-                self.old = Some(object.clone());
+                self.versions.push(object.clone());
                 change(object);
                 object.version += 1;
                 self.writes += 1;
@@ -460,6 +496,15 @@ impl Simulation {
 pub(crate) fn identity(place: usize) -> Identity {
     let (region, tenancy) = [("phx", "t1"), ("iad", "t1"), ("phx", "t2")][place];
     Identity { region: region.to_owned(), tenancy: Some(tenancy.to_owned()), secret: None }
+}
+
+/// The place that a binding names.
+pub(crate) fn place_of(binding: &Binding) -> Option<usize> {
+    let is_it = |place: &usize| {
+        let Identity { region, tenancy, .. } = identity(*place);
+        (Some(&region), &tenancy) == (binding.region.as_ref(), &binding.tenancy)
+    };
+    (0..3).find(is_it)
 }
 
 /// The result of a future that does not wait.

@@ -49,6 +49,8 @@ pub(super) struct CloudController {
     pub(super) connect: Connect,
     pub(super) endpoint: Option<EndpointSecret>,
     pub(super) settings: Schedule,
+    /// When this term of leadership began.
+    pub(super) began: Timestamp,
     pub(super) recorder: Recorder,
     pub(super) metrics: Metrics,
     pub(super) queue: Queue<Self>,
@@ -135,6 +137,7 @@ impl CloudController {
             service: &service,
             identity: identity.as_ref(),
             policy: &policy,
+            began: self.began,
             endpoint: self.endpoint.as_ref(),
             settings: &self.settings,
             moment: &moment,

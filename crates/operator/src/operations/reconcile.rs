@@ -42,6 +42,8 @@ pub struct Reconcile<'a, S> {
     pub identity: Option<&'a Identity>,
     /// What the administrator allows in the object's namespace.
     pub policy: &'a Policy,
+    /// When this term of leadership began.
+    pub began: Timestamp,
     /// The Secret with the resource's endpoint, for kinds that have one.
     pub endpoint: Option<&'a EndpointSecret>,
     pub settings: &'a Schedule,
@@ -168,6 +170,7 @@ impl<S: ExternalService<Spec = Value>> Reconcile<'_, S> {
             kind: self.service.kind(),
             uid: uid.to_owned(),
             generation: object.metadata.generation.unwrap_or_default(),
+            created_in_term: object.creation_timestamp().is_some_and(|created| created.0 > self.began),
             body: self.service.create_body(spec(object), uid),
             scope: self.service.scope(spec(object)),
             identity: self.identity.cloned(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use cluster::Selection;
 use futures::FutureExt as _;
 use futures::future::join;
+use jiff::Timestamp;
 use manifest::Namespace;
 use operations::CallError;
 use oraclecloud::Kind;
@@ -35,6 +36,7 @@ const COMPONENT: &str = "plimsoll-oci";
 
 /// Runs the controllers until `stop`, and lets running reconciles end. Nothing they remember outlives it.
 pub async fn run(context: Context, stop: CancellationToken) {
+    let began = Timestamp::now();
     let clients = Clients::start(&context, &stop);
     let namespaces = Namespaces::start(&context, &stop);
     let installed = InstalledKinds::start(&context, &stop);
@@ -46,7 +48,7 @@ pub async fn run(context: Context, stop: CancellationToken) {
     }
     let client = ObjectClient::new(context.session.clone()).while_leading(context.leadership.clone());
     let in_use = Arc::new(CredentialsInUse::new(client, clients.secrets().clone()));
-    let cloud = Arc::new(Cloud { clients, namespaces, in_use });
+    let cloud = Arc::new(Cloud { clients, namespaces, in_use, began });
     tokio::select! {
         () = supervise(&context, &cloud, &installed, &stop) => {}
         () = cloud.in_use.run(&context.metrics, stop.clone()) => {}
@@ -102,6 +104,7 @@ struct Cloud {
     clients: Clients,
     namespaces: Namespaces,
     in_use: Arc<CredentialsInUse>,
+    began: Timestamp,
 }
 
 impl Cloud {
@@ -142,6 +145,7 @@ fn control(
         }),
         endpoint: EndpointSecret::of(kind),
         settings: options.operations,
+        began: cloud.began,
         recorder: events.recorder(COMPONENT),
         metrics: metrics.clone(),
         queue: Queue::default(),

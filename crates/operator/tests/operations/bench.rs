@@ -161,8 +161,14 @@ impl Bench {
 
     /// Starts another operator where an earlier one was stopped.
     pub(crate) async fn restart(self, test: &str) -> Self {
+        self.restart_after(test, async |_| {}).await
+    }
+
+    /// The same, after something has happened to the cluster.
+    pub(crate) async fn restart_after(self, test: &str, happens: impl AsyncFnOnce(&Namespace)) -> Self {
         let Self { namespace, server, running } = self;
         drop(running);
+        happens(&namespace).await;
         let options =
             operator::Options { operations: quick(), ..operator::Options::on(Connection::default()) };
         let session = session(&namespace).await;
@@ -201,6 +207,11 @@ impl Bench {
         self = Self::start(test, namespace, server, session, options, at_home);
         self.running.extend(running);
         self
+    }
+
+    /// Waits until what is created from now on is certainly younger than the operator, also by whole seconds.
+    pub(crate) async fn until_older_than_objects(&self) {
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
 
     /// The JSON of a queue with these fields in its spec.

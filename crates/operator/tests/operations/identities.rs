@@ -260,6 +260,7 @@ async fn credentials_that_may_not_be_kept_are_used_and_reported_once() {
 #[tokio::test]
 async fn a_stream_whose_create_lost_its_answer_is_found_where_it_was_sent() {
     let bench = Bench::new("moved_pool").await;
+    bench.until_older_than_objects().await;
     let faults = bench.server.faults();
     faults.inject(Fault {
         operation: Operation::CreateStream,
@@ -290,6 +291,7 @@ async fn a_stream_whose_create_lost_its_answer_is_found_where_it_was_sent() {
 #[tokio::test]
 async fn a_queue_whose_create_lost_its_answer_is_found_after_an_edit() {
     let bench = Bench::new("edited").await;
+    bench.until_older_than_objects().await;
     let faults = bench.server.faults();
     faults.inject(Fault { operation: Operation::CreateQueue, nth: 1, times: 1, kind: FaultKind::ResetAfter });
     let refuse =
@@ -310,9 +312,36 @@ async fn a_queue_whose_create_lost_its_answer_is_found_after_an_edit() {
     assert_eq!(bench.living()[0]["visibilityInSeconds"], 50);
 }
 
+/// A restore of the cluster's data brings objects back as they were before anything was done for them.
+#[tokio::test]
+async fn what_a_restore_of_the_cluster_has_undone_is_found_and_not_created_again() {
+    let mut bench = Bench::new("restored").await;
+    let stream = bench.apply(&bench.stream("clicks", json!({}))).await;
+    let ready = bench.until_ready(&stream).await;
+    for restarts in [false, true] {
+        let undo = async |namespace: &Namespace| {
+            namespace.merge_as("etcd", &stream, &json!({"metadata": {"finalizers": null}})).await;
+            namespace
+                .kubectl(&["patch", "stream", "clicks", "--subresource=status", "--type=merge", "--patch={\"status\": null}"])
+                .unwrap();
+        };
+        if restarts {
+            bench = bench.restart_after("restored", undo).await;
+        } else {
+            undo(&bench.namespace).await;
+        }
+        assert_eq!(ocid(&bench.until_ready(&stream).await), ocid(&ready), "restarts: {restarts}");
+        assert_eq!((creates(&bench), bench.living().len()), (1, 1), "restarts: {restarts}");
+    }
+    bench.delete(&stream);
+    bench.until_gone(&stream).await;
+    assert_eq!(bench.living(), Vec::<Value>::new());
+}
+
 #[tokio::test]
 async fn first_creates_read_no_listing_and_others_share_one() {
     let bench = Bench::new("listings").await;
+    bench.until_older_than_objects().await;
     let names: Vec<String> = (0..40).map(|number| format!("queue-{number}")).collect();
     let mut queues = Vec::new();
     for name in &names {

@@ -63,6 +63,7 @@ impl<'a, S: ExternalService<Spec = Value>> Driver<'a, S> {
             service: self.service,
             identity: None,
             policy: &Policy::default(),
+            began: Timestamp::UNIX_EPOCH,
             endpoint: None,
             settings,
             moment: &moment,
