@@ -53,6 +53,11 @@ impl Jitter {
         delay.saturating_sub(delay.mul_f64(SHARE * self.0))
     }
 
+    /// A random part of a span.
+    pub fn part(self, span: Duration) -> Duration {
+        span.mul_f64(self.0)
+    }
+
     /// Up to a tenth later, for delays that are a lower bound.
     pub fn later(self, delay: Duration) -> Duration {
         delay.saturating_add(delay.mul_f64(SHARE * self.0))
@@ -107,6 +112,7 @@ mod tests {
     fn jitter_respects_lower_and_upper_bounds() {
         for share in [-1.0, 0.0, 0.5, 1.0, 7.0, f64::NAN] {
             let jitter = Jitter::new(share);
+            assert!((Duration::ZERO..=SECOND).contains(&jitter.part(SECOND)), "{share}");
             assert!((SECOND..=SECOND.mul_f64(1.1)).contains(&jitter.later(SECOND)), "{share}");
             assert!((SECOND.mul_f64(0.9)..=SECOND).contains(&jitter.sooner(SECOND)), "{share}");
         }

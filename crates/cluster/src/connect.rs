@@ -5,6 +5,7 @@
 //! Connection ──resolve──▶ Endpoint ──▶ Transport (proxy, TLS, credentials, one repeat after a 401) ──▶ kube::Client
 //! ```
 
+mod connector;
 mod credentials;
 mod download;
 mod endpoint;

@@ -34,6 +34,7 @@ struct Inner {
     waited: Duration,
     /// The URL of the server, if it is known.
     server: Option<Arc<str>>,
+    retry_after: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +117,26 @@ pub enum ResponseLimit {
 
 impl Error {
     pub(crate) fn new(verb: Verb, subject: Subject, kind: ErrorKind, retries: Vec<Retry>) -> Self {
-        Self(Box::new(Inner { verb, subject, kind, retries, waited: Duration::ZERO, server: None }))
+        Self(Box::new(Inner {
+            verb,
+            subject,
+            kind,
+            retries,
+            waited: Duration::ZERO,
+            server: None,
+            retry_after: None,
+        }))
+    }
+
+    /// Adds how long the server asked to wait, which was longer than the call may take.
+    pub(crate) fn with_retry_after(mut self, retry_after: Option<Duration>) -> Self {
+        self.0.retry_after = retry_after;
+        self
+    }
+
+    /// How long the server asked to wait before the call is made again.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
     }
 
     /// Adds the URL of the server that was called.

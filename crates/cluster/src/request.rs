@@ -191,7 +191,9 @@ pub(crate) async fn send<T, E: Into<JsonError>>(
             failure.retry_after,
             Jitter::random(),
         );
-        let Some(waited) = wait else { return Err(call.error(failure.kind, retries)) };
+        let Some(waited) = wait else {
+            return Err(call.error(failure.kind, retries).with_retry_after(failure.retry_after));
+        };
         let why = diag::error_chain(&failure.kind);
         tracing::warn!(call = %format_args!("{} {}", call.verb, call.subject), why, ?waited, "retrying");
         retries.push(Retry { why, waited });

@@ -23,13 +23,19 @@ use crate::session::Session;
 use crate::status::ApiStatus;
 use lines::{Line, Lines};
 
-/// How long the server may keep one response open. It then ends the response cleanly, and the watch resumes.
-const LENGTH: Duration = Duration::from_secs(240);
-/// After this much silence, the connection counts as dead.
-const SILENCE: Duration = Duration::from_secs(300);
-/// The pause before the next request when the last response ended early. After a response that was open longer than the
-/// longest pause, the next request follows at once.
+/// How long the server may keep one response open. It then ends the response cleanly, and the watch resumes. Each is up to
+/// `MORE` longer: watches that began together would otherwise go on to reconnect together.
+const LENGTH: Duration = Duration::from_secs(180);
+const MORE: Duration = Duration::from_secs(120);
+/// How much sooner than that a response may end and still count as ended in time: the server's clock began before its answer
+/// was here.
+const EARLY: Duration = Duration::from_secs(1);
+/// After this much silence, the connection counts as dead. Servers send a bookmark about every minute.
+const SILENCE: Duration = Duration::from_secs(120);
+/// The pause before the next request when the last response ended early, growing while responses bring nothing.
 const PAUSE: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
+/// Watches that are refused together, as they are while a server restarts, ask again at different times within this one.
+const SPREAD: Duration = Duration::from_secs(1);
 
 /// The longest pause that a server can ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -65,6 +71,8 @@ pub struct Watch {
     /// The last resource version seen; `None` starts with all existing objects.
     from: Option<String>,
     state: WatchState,
+    /// How long the current response may be open.
+    length: Duration,
     /// How many consecutive responses ended without an event.
     empty_responses: u32,
     /// How many responses ended before their time.
@@ -108,6 +116,7 @@ impl Session {
             selection,
             from,
             state,
+            length: LENGTH,
             empty_responses: 0,
             breaks: 0,
             outages: 0,
@@ -215,6 +224,7 @@ impl Watch {
             match &mut self.state {
                 WatchState::Idle { until } => {
                     tokio::time::sleep_until(*until).await;
+                    self.length = LENGTH + Jitter::random().part(MORE);
                     let (client, call) = (self.session.client().clone(), self.call());
                     let opening = Box::pin(async move { open(&client, &call).await });
                     self.state = WatchState::Opening { since: Instant::now(), opening };
@@ -243,24 +253,31 @@ impl Watch {
         }
     }
 
-    /// Ends the current response. The next request follows at once if this response was open for a while, and after a
-    /// growing pause otherwise, so that a server which ends every response at once is not flooded. The server may ask
-    /// for a longer one.
+    /// Ends the current response. The next request follows at once if this response was open for a while: only so is it certain
+    /// to notice that there is no server. It follows after a growing pause otherwise, so that a server which ends every
+    /// response at once is not flooded. The server may ask for a longer one.
     fn pause(&mut self, retry_after: Option<Duration>) {
-        let lasted =
-            matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() > PAUSE.max());
-        if !matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() >= LENGTH) {
+        let open_for = match &self.state {
+            WatchState::Open(response) => response.opened.elapsed(),
+            WatchState::Idle { .. } | WatchState::Opening { .. } => Duration::ZERO,
+        };
+        let lasted = open_for > PAUSE.max();
+        if open_for + EARLY < self.length {
             self.breaks = self.breaks.saturating_add(1);
         }
         self.empty_responses = if lasted { 0 } else { self.empty_responses.saturating_add(1) };
-        let pause = if lasted { Duration::ZERO } else { PAUSE.after(self.empty_responses, Jitter::random()) };
+        let pause = if lasted {
+            Duration::ZERO
+        } else {
+            PAUSE.after(self.empty_responses, Jitter::random()) + Jitter::random().part(SPREAD)
+        };
         let asked = retry_after.map_or(Duration::ZERO, |asked| Jitter::random().later(asked));
         let pause = pause.max(asked.min(LONGEST_RETRY_AFTER));
         self.state = WatchState::Idle { until: Instant::now() + pause };
     }
 
     fn call(&self) -> Call {
-        let length = LENGTH.as_secs().to_string();
+        let length = self.length.as_secs().to_string();
         let mut query = vec![("watch", "true"), ("allowWatchBookmarks", "true"), ("timeoutSeconds", &length)];
         query.extend(selectors(&self.selection));
         if let Some(version) = &self.from {

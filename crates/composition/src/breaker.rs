@@ -1,13 +1,14 @@
 //! A circuit breaker on watch events: of a constant stream of changes, only some reach the XR.
 //!
 //! The numbers are Crossplane's. Unlike there, no change is lost: when the breaker closes after having held events back,
-//! the XR is reconciled once more.
+//! the XR is reconciled once more. Times are durations since some fixed moment, by a clock that is never set: a clock that
+//! is set back must not keep a breaker open.
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::condition::{Condition, RESPONSIVE};
 use crate::protocol::ConditionStatus;
@@ -52,7 +53,7 @@ pub enum Change {
 pub struct Breaker {
     limits: Limits,
     tokens: f64,
-    refilled: Timestamp,
+    refilled: Duration,
     /// The last sources, newest last.
     recent: VecDeque<String>,
     open: Option<Open>,
@@ -60,8 +61,8 @@ pub struct Breaker {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Open {
-    since: Timestamp,
-    last_passed: Timestamp,
+    since: Duration,
+    last_passed: Duration,
     source: String,
     held_back: bool,
 }
@@ -70,12 +71,12 @@ const REMEMBERED_SOURCES: usize = 16;
 
 impl Breaker {
     /// A breaker with all its tokens.
-    pub fn new(limits: Limits, now: Timestamp) -> Self {
+    pub fn new(limits: Limits, now: Duration) -> Self {
         Self { limits, tokens: limits.burst, refilled: now, recent: VecDeque::new(), open: None }
     }
 
     /// Whether an event from `source`, such as `ConfigMap shop/web`, reaches the XR.
-    pub fn admits(&mut self, source: &str, change: Change, now: Timestamp) -> bool {
+    pub fn admits(&mut self, source: &str, change: Change, now: Duration) -> bool {
         let cost = match change {
             Change::Deleted => return true,
             Change::Created => 1,
@@ -87,8 +88,8 @@ impl Breaker {
             self.remember(source);
         }
         if let Some(open) = &mut self.open {
-            if now < after(open.since, self.limits.cooldown) {
-                let probe = now > after(open.last_passed, self.limits.probe_every);
+            if now < open.since + self.limits.cooldown {
+                let probe = now > open.last_passed + self.limits.probe_every;
                 if probe {
                     open.last_passed = now;
                 } else {
@@ -112,9 +113,9 @@ impl Breaker {
     }
 
     /// Closes the breaker if its time has come; returns whether it held events back, so that a reconcile is due.
-    pub fn tick(&mut self, now: Timestamp) -> bool {
+    pub fn tick(&mut self, now: Duration) -> bool {
         match &self.open {
-            Some(open) if now >= after(open.since, self.limits.cooldown) => {
+            Some(open) if now >= open.since + self.limits.cooldown => {
                 let owed = open.held_back;
                 self.close();
                 owed
@@ -124,8 +125,8 @@ impl Breaker {
     }
 
     /// When [`tick`](Self::tick) has something to do.
-    pub fn closes_at(&self) -> Option<Timestamp> {
-        self.open.as_ref().map(|open| after(open.since, self.limits.cooldown))
+    pub fn closes_at(&self) -> Option<Duration> {
+        self.open.as_ref().map(|open| open.since + self.limits.cooldown)
     }
 
     /// The XR's `Responsive` condition.
@@ -140,8 +141,8 @@ impl Breaker {
         }
     }
 
-    fn refill(&mut self, now: Timestamp) {
-        let elapsed = now.duration_since(self.refilled).as_secs_f64().max(0.0);
+    fn refill(&mut self, now: Duration) {
+        let elapsed = now.saturating_sub(self.refilled).as_secs_f64();
         self.tokens = (self.tokens + elapsed * self.limits.refill_per_second).min(self.limits.burst);
         self.refilled = self.refilled.max(now);
     }
@@ -167,11 +168,6 @@ impl Breaker {
         let loudest = counts.into_iter().rev().max_by_key(|(_, count)| *count);
         loudest.map(|(source, _)| source.to_owned()).unwrap_or_default()
     }
-}
-
-fn after(time: Timestamp, duration: Duration) -> Timestamp {
-    let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
-    time.checked_add(duration).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]

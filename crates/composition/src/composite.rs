@@ -56,6 +56,11 @@ pub struct Composite<'a> {
     pub layout: Layout,
 }
 
+/// Whether a user has paused the reconciliation of an object of the engine, of whatever kind.
+pub fn is_paused(object: &Object) -> bool {
+    object::annotation(object, "crossplane.io/paused") == Some("true")
+}
+
 impl<'a> Composite<'a> {
     /// `object`, read with `layout`.
     pub fn new(object: &'a Object, layout: Layout) -> Self {
@@ -133,7 +138,7 @@ impl<'a> Composite<'a> {
     }
 
     pub fn is_paused(self) -> bool {
-        object::annotation(self.object, "crossplane.io/paused") == Some("true")
+        is_paused(self.object)
     }
 
     /// The token of a request to reconcile that has not been handled.

@@ -100,10 +100,7 @@ pub fn propagate(
 
 /// The data of a Secret object; a value that is no base64 is left out.
 pub fn data(secret: &Object) -> SecretData {
-    let entries = secret.get("data").and_then(Value::as_object);
-    let decode =
-        |(key, value): (&String, &Value)| Some((key.clone(), STANDARD.decode(value.as_str()?).ok()?));
-    entries.into_iter().flatten().filter_map(decode).collect()
+    manifest::secret::decoded(secret).map(|(key, value)| (key.clone(), value)).collect()
 }
 
 fn check_control(existing: &Object, owner: &Object) -> Result<(), ConnectionError> {

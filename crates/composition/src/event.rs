@@ -107,9 +107,7 @@ const EVENT_TTL: SignedDuration = SignedDuration::from_hours(1);
 /// A process that has just started uses this to tell that finding no Event does not mean that none was recorded.
 pub fn have_expired(object: &Object, now: Timestamp) -> bool {
     let time = |entry: &Value, key: &str| entry.get(key)?.as_str()?.parse::<Timestamp>().ok();
-    let written = object::list(object, &["metadata", "managedFields"])
-        .filter(|entry| entry.get("subresource").is_some_and(|part| part == "status"))
-        .filter_map(|entry| time(entry, "time"));
+    let written = ownership::write_times(object, "status").filter_map(|time| time.parse().ok());
     let conditions = object::list(object, &["status", "conditions"]);
     let moved = conditions.filter_map(|entry| time(entry, "lastTransitionTime"));
     written.chain(moved).max().is_some_and(|last| now.duration_since(last) > EVENT_TTL)

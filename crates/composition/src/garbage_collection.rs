@@ -17,9 +17,6 @@ pub struct Deletion {
     pub object: ObjectRef,
     /// Its uid, the delete's precondition.
     pub uid: Option<String>,
-    /// The object without the labels that tie it to the XR, written before the delete to tell garbage from resources
-    /// deleted with their XR; `None` when it has none of them.
-    pub unlabelled: Option<Object>,
 }
 
 /// The resource has another controller.
@@ -60,14 +57,14 @@ pub fn undesired(
                 key: key.clone(),
                 object: reference,
                 uid: object::uid(object).map(str::to_owned),
-                unlabelled: without_labels(object),
             }),
         }
     }
     Ok(deletions)
 }
 
-/// `object` without the labels that tie it to its XR; `None` if it has none of them.
+/// `object` without the labels that tie it to its XR, written before the delete to tell garbage from resources deleted with
+/// their XR; `None` if it has none of them.
 pub fn without_labels(object: &Object) -> Option<Object> {
     let ours = [LABEL_COMPOSITE, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE];
     let mut object = object.clone();

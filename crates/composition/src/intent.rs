@@ -5,6 +5,7 @@ use plan::{Intervention, LastAnswer, Question};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::naming::COMPOSED_MANAGER_PREFIX;
 use crate::protocol::Object;
 
 /// What is remembered of an apply: what was asked for and what came back, as hashes.
@@ -48,6 +49,14 @@ pub fn is_apply_owed(intent: &Object, last: Option<&Applied>, live: Option<&Obje
     let now = last.and(live).map(|live| Applied::new(intent, live));
     let last_answer = LastAnswer::compare(last, now.as_ref());
     plan::question(last_answer, || false, Intervention::Disregarded) == Question::Needed
+}
+
+/// Drops all managedFields of a composed resource but those of engines, which say whether it has to be applied again. They are
+/// the larger part of many objects.
+pub fn compact_managed_fields(object: &mut Value) {
+    if let Some(object) = object.as_object_mut() {
+        ownership::compact(object, |manager| manager.starts_with(COMPOSED_MANAGER_PREFIX));
+    }
 }
 
 fn projected_hash(object: &Object, intent: &Object) -> Hash {

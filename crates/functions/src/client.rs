@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use composition::function::Location;
-use composition::protocol::{FunctionResult, RunRequest, RunResponse, Severity, Target};
+use composition::protocol::{FunctionResult, Requirements, RunRequest, RunResponse, Severity, Target};
 use composition::{FunctionRunner, RunError, RunErrorClass, RunFuture, builtin};
 use rustls::ClientConfig;
+use tokio::time::Instant;
 
 use crate::endpoint::Endpoint;
-use crate::requirements::{Resolver, run_with_requirements};
+use crate::requirements::{Caller, Resolver, resolve, run_with_requirements, size};
 use crate::tls::{self, Certificates, CertificatesError, Reloading};
 use crate::wire;
 use channel::Channel;
@@ -111,7 +112,13 @@ impl Functions {
 
     /// A runner that answers what functions require with `resolver`.
     pub fn runner<'a>(&'a self, resolver: &'a dyn Resolver) -> Runner<'a> {
-        Runner { functions: self, resolver, reservation: Reservation::default() }
+        Runner {
+            functions: self,
+            resolver,
+            goes_first: false,
+            reservation: Reservation::default(),
+            called: Mutex::default(),
+        }
     }
 
     /// Waits until `function` is connected. Returns at once if it is, or if it is built in.
@@ -131,34 +138,6 @@ impl Functions {
     pub fn waiting(&self, function: &str) -> usize {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         channels.get(function).map_or(0, |channel| channel.waiting())
-    }
-
-    /// Calls `function` once, with the request's tag replaced by the hash of its content. The caller handles what the
-    /// response requires, and keeps the reservation as long as the response.
-    async fn call(
-        &self,
-        function: &str,
-        request: &RunRequest,
-        reservation: &Reservation,
-    ) -> Result<RunResponse, RunError> {
-        if let Some(runner) = &self.in_process {
-            return runner.run(function, request).await;
-        }
-        match (self.locate)(function)? {
-            Location::BuiltIn => builtin::run(function, request).ok_or_else(|| {
-                let message = format!("there is no built-in function {function:?}");
-                RunError::new(RunErrorClass::FunctionNotFound, message)
-            }),
-            Location::Endpoint(endpoint) => {
-                let channel = self.channel(function, &endpoint)?;
-                // Encoded only now: those that wait hold one copy less of what may be large.
-                let turn = channel.turn().await?;
-                channel.reserve(memory::of_request(request), reservation).await?;
-                let encoded = wire::encode(request);
-                let response = channel.call(turn, encoded.bytes, reservation).await?;
-                Ok(finish(response, request, &encoded.tag))
-            }
-        }
     }
 
     /// The channel of a function; a new one if its endpoint has changed. Idle channels are closed on the way.
@@ -222,27 +201,96 @@ fn finish(mut response: RunResponse, request: &RunRequest, tag: &str) -> RunResp
 pub struct Runner<'a> {
     functions: &'a Functions,
     resolver: &'a dyn Resolver,
+    goes_first: bool,
     reservation: Reservation,
+    /// How long calls have taken since this was last asked.
+    called: Mutex<Duration>,
 }
 
 impl Runner<'_> {
+    /// Whether its calls have their turn before those of others that wait.
+    #[must_use]
+    pub fn going_first(self, goes_first: bool) -> Self {
+        Self { goes_first, ..self }
+    }
+
+    /// Runs `function`, which is `given` these from the first call on.
+    pub async fn run_given(
+        &self,
+        function: &str,
+        request: &RunRequest,
+        given: &Requirements,
+    ) -> Result<RunResponse, RunError> {
+        run_with_requirements(request, given, &FunctionCaller { runner: self, function }).await
+    }
+
+    /// How long the calls of the last run took, without the time that they waited for their turn.
+    pub fn take_called(&self) -> Duration {
+        std::mem::take(&mut *self.called.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// The memory that the last response takes: to be held as long as the response is.
     pub fn into_reservation(self) -> Reservation {
         self.reservation
+    }
+
+    /// Calls `function` once, with the request's tag replaced by the hash of its content. What the response requires is the
+    /// caller's concern.
+    async fn call(
+        &self,
+        function: &str,
+        request: &RunRequest,
+        given: &Requirements,
+    ) -> Result<RunResponse, RunError> {
+        if let Some(runner) = &self.functions.in_process {
+            let request = resolve(request, given, self.resolver).await?;
+            return runner.run(function, &request).await;
+        }
+        match (self.functions.locate)(function)? {
+            Location::BuiltIn => {
+                let request = resolve(request, given, self.resolver).await?;
+                self.timed(async { builtin::run(function, &request) }).await.ok_or_else(|| {
+                    let message = format!("there is no built-in function {function:?}");
+                    RunError::new(RunErrorClass::FunctionNotFound, message)
+                })
+            }
+            Location::Endpoint(endpoint) => {
+                let channel = self.functions.channel(function, &endpoint)?;
+                let bytes = memory::of_request(request) + size(given, self.resolver).await?;
+                let turn = channel.turn(self.goes_first).await?;
+                channel.reserve(bytes, &self.reservation).await?;
+                // Copied and encoded only now: calls that wait hold no copy of what may be large.
+                let request = resolve(request, given, self.resolver).await?;
+                let encoded = wire::encode(&request);
+                let response = self.timed(channel.call(turn, encoded.bytes, &self.reservation)).await?;
+                Ok(finish(response, &request, &encoded.tag))
+            }
+        }
+    }
+
+    async fn timed<T>(&self, call: impl Future<Output = T>) -> T {
+        let began = Instant::now();
+        let outcome = call.await;
+        *self.called.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
+        outcome
+    }
+}
+
+/// Calls one function.
+struct FunctionCaller<'a> {
+    runner: &'a Runner<'a>,
+    function: &'a str,
+}
+
+impl Caller for FunctionCaller<'_> {
+    fn call<'a>(&'a self, request: &'a RunRequest, given: &'a Requirements) -> RunFuture<'a> {
+        Box::pin(self.runner.call(self.function, request, given))
     }
 }
 
 impl FunctionRunner for Runner<'_> {
     fn run<'a>(&'a self, function: &'a str, request: &'a RunRequest) -> RunFuture<'a> {
-        Box::pin(async { run_with_requirements(function, request, self.resolver, &SingleCall(self)).await })
-    }
-}
-
-/// Calls once, whatever the response requires.
-struct SingleCall<'a>(&'a Runner<'a>);
-
-impl FunctionRunner for SingleCall<'_> {
-    fn run<'a>(&'a self, function: &'a str, request: &'a RunRequest) -> RunFuture<'a> {
-        Box::pin(self.0.functions.call(function, request, &self.0.reservation))
+        const NOTHING: &Requirements = &Requirements::NONE;
+        Box::pin(self.run_given(function, request, NOTHING))
     }
 }

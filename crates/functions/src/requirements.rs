@@ -1,17 +1,25 @@
 //! Calls a function again with the resources and schemas it requires, until its requirements no longer change.
+//!
+//! What is required is copied only when a call has its turn and there is memory for it; calls that wait hold selectors.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 
 use composition::protocol::{
     Requirements, Resource, ResourceSelector, RunRequest, RunResponse, Schema, SchemaSelector,
 };
-use composition::{FunctionRunner, RunError, RunErrorClass};
+use composition::{RunError, RunErrorClass, RunFuture};
 
 /// How often a function is called again at most, as in Crossplane.
 const MAX_ITERATIONS: usize = 5;
 
 /// Finds what functions require: in a cluster, or in files.
 pub trait Resolver: Send + Sync {
+    /// Waits until the objects that match can be read; about how many bytes of text they are, if that is known.
+    fn size<'a>(&'a self, _selector: &'a ResourceSelector) -> ResolveFuture<'a, usize> {
+        Box::pin(std::future::ready(Ok(0)))
+    }
+
     /// The objects that match, sorted by `namespace/name`.
     fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>>;
 
@@ -26,34 +34,36 @@ pub type ResolveFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ResolveErr
 #[error("{0}")]
 pub struct ResolveError(pub String);
 
-/// Runs a function through `caller`, which makes single calls, until its requirements are stable.
+/// Makes single calls of one function.
+pub(crate) trait Caller: Sync {
+    /// Calls with `request` and what is `given` to it.
+    fn call<'a>(&'a self, request: &'a RunRequest, given: &'a Requirements) -> RunFuture<'a>;
+}
+
+/// Runs a function through `caller` until its requirements are stable.
 ///
-/// What the request already holds stays. If the first response requires exactly that, it is final: the same request would
-/// bring the same response.
+/// What is `given` from the beginning stays. If the first response requires nothing else, it is final: the same request
+/// would bring the same response.
 pub(crate) async fn run_with_requirements(
-    function: &str,
     request: &RunRequest,
-    resolver: &dyn Resolver,
-    caller: &dyn FunctionRunner,
+    given: &Requirements,
+    caller: &dyn Caller,
 ) -> Result<RunResponse, RunError> {
-    let mut next = None;
+    let mut next: Option<(RunRequest, Requirements)> = None;
     let mut stable = Requirements::default();
     for iteration in 0..=MAX_ITERATIONS {
-        let current = next.as_ref().unwrap_or(request);
-        let response = caller.run(function, current).await?;
+        let (current, given_now) =
+            next.as_ref().map_or((request, given), |(request, given)| (request, given));
+        let response = caller.call(current, given_now).await?;
         if response.fatal().is_some() || response.requirements == stable {
             return Ok(response);
         }
-        let resolved = RunRequest { context: response.context.clone(), ..request.clone() };
-        let resolved = resolve(resolved, &response.requirements, resolver).await?;
-        let had_everything = current.required_resources == resolved.required_resources
-            && current.extra_resources == resolved.extra_resources
-            && current.required_schemas == resolved.required_schemas;
-        if iteration == 0 && had_everything {
+        let wanted = given.and(&response.requirements);
+        if iteration == 0 && wanted == *given {
             return Ok(response);
         }
+        next = Some((RunRequest { context: response.context.clone(), ..request.clone() }, wanted));
         stable = response.requirements;
-        next = Some(resolved);
     }
     Err(RunError::new(
         RunErrorClass::Unsettled,
@@ -61,13 +71,25 @@ pub(crate) async fn run_with_requirements(
     ))
 }
 
-/// Adds what is required to what the request already holds.
-async fn resolve(
-    mut request: RunRequest,
+/// Waits until all that is required can be read; about how many bytes of text it is.
+pub(crate) async fn size(requirements: &Requirements, resolver: &dyn Resolver) -> Result<usize, RunError> {
+    let mut bytes = 0;
+    for (name, selector) in requirements.extra_resources.iter().chain(&requirements.resources) {
+        bytes += resolver.size(selector).await.map_err(failed("resources", name))?;
+    }
+    Ok(bytes)
+}
+
+/// `request` with what is required.
+pub(crate) async fn resolve<'a>(
+    request: &'a RunRequest,
     requirements: &Requirements,
     resolver: &dyn Resolver,
-) -> Result<RunRequest, RunError> {
-    request.extra_resources.clear();
+) -> Result<Cow<'a, RunRequest>, RunError> {
+    if requirements.is_empty() {
+        return Ok(Cow::Borrowed(request));
+    }
+    let mut request = request.clone();
     for (name, selector) in &requirements.extra_resources {
         let found = resolver.resources(selector).await.map_err(failed("resources", name))?;
         request.extra_resources.insert(name.clone(), found);
@@ -80,7 +102,7 @@ async fn resolve(
         let found = resolver.schema(selector).await.map_err(failed("schema", name))?;
         request.required_schemas.insert(name.clone(), found);
     }
-    Ok(request)
+    Ok(Cow::Owned(request))
 }
 
 fn failed(what: &str, name: &str) -> impl Fn(ResolveError) -> RunError {

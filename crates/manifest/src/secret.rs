@@ -21,6 +21,17 @@ pub fn is_secret(object: &Value) -> bool {
     object["apiVersion"] == "v1" && object["kind"] == "Secret"
 }
 
+/// The data of a Secret by name, decoded. A value that is no base64 is left out.
+pub fn decoded(secret: &Map<String, Value>) -> impl Iterator<Item = (&String, Vec<u8>)> {
+    let data = secret.get("data").and_then(Value::as_object).into_iter().flatten();
+    data.filter_map(|(name, value)| Some((name, BASE64_STANDARD.decode(value.as_str()?).ok()?)))
+}
+
+/// One entry of a Secret's data, decoded.
+pub fn decoded_entry(secret: &Map<String, Value>, name: &str) -> Option<Vec<u8>> {
+    BASE64_STANDARD.decode(secret.get("data")?.get(name)?.as_str()?).ok()
+}
+
 /// Moves what a Secret writes under `stringData` to `data`, where it wins over what stands there, as in the API server.
 ///
 /// Other objects stay as they are, and so does a value that is no string: the API server says best what is wrong with it.

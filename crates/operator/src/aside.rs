@@ -1,26 +1,24 @@
 //! Steps aside for another engine: says so on everything that was served, and removes what only this operator keeps true.
 
-use cluster::{Error, Selection, Session, Write};
+use cluster::{Error, Selection, Session};
 use composition::condition::{Condition, Conditions, HEALTHY};
 use composition::definition::Definition;
 use composition::object;
 use composition::protocol::{ConditionStatus, Object};
 use jiff::Timestamp;
-use manifest::{GroupVersionKind, ObjectRef};
-use serde_json::Value;
+use manifest::GroupVersionKind;
+use oraclecloud::Catalogue;
 
 use crate::operations::{gvk, installed_kinds};
 use crate::options::Half;
 use crate::rivals::Rival;
-use crate::run::Context;
+use crate::runtime::client::{ApiError, MANAGER, ObjectClient, Part};
 
 /// The condition on XRDs and cloud resources that another engine serves. It is absent while this operator serves them.
 pub(crate) const CONDITION: &str = "ServedByPlimsoll";
-const MANAGER: &str = "plimsoll-operator";
 
 /// Reports on what `half` served that `rival` serves it now.
-pub(crate) async fn step_aside(context: &Context, half: Half, rival: &Rival) {
-    let session = &context.session;
+pub(crate) async fn step_aside(client: &ObjectClient, half: Half, added: &Catalogue, rival: &Rival) {
     let message = format!(
         "{} is running: {} holds the lease {}. Plimsoll does nothing until it is gone",
         rival.engine, rival.holder, rival.lease
@@ -31,39 +29,43 @@ pub(crate) async fn step_aside(context: &Context, half: Half, rival: &Rival) {
     let marked = match half {
         Half::Composition => {
             async {
-                release_health(session).await?;
-                edit_conditions(session, &xrd_kind(), set).await
+                remove_health(client).await?;
+                edit_conditions(client, &xrd_kind(), set).await
             }
             .await
         }
-        Half::Oci => edit_cloud_resources(context, set).await,
+        Half::Oci => edit_cloud_resources(client, added, set).await,
     };
     if let Err(error) = marked {
-        tracing::warn!(
-            error = &error as &dyn std::error::Error,
-            "cannot report that another engine is running"
-        );
+        tracing::warn!(error = error.text(), "cannot report that another engine is running");
     }
 }
 
 /// Removes the report. XRDs lose it when they are reconciled.
-pub(crate) async fn resume(context: &Context, half: Half) {
+pub(crate) async fn resume(client: &ObjectClient, half: Half, added: &Catalogue) {
     if half == Half::Oci {
-        let cleared = edit_cloud_resources(context, |conditions| conditions.remove(CONDITION)).await;
+        let cleared = edit_cloud_resources(client, added, |conditions| conditions.remove(CONDITION)).await;
         if let Err(error) = cleared {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "cannot remove the condition {CONDITION}"
-            );
+            tracing::warn!(error = error.text(), "cannot remove the condition {CONDITION}");
         }
     }
 }
 
 /// Removes the condition `Healthy` from all XRs and claims, which no other engine would keep true; how many had it.
 pub async fn release_health(session: &Session) -> Result<usize, Error> {
+    match remove_health(&ObjectClient::new(session.clone())).await {
+        Ok(released) => Ok(released),
+        Err(ApiError::Cluster(error)) => Err(error),
+        Err(ApiError::Identity(_) | ApiError::NotLeading(_)) => {
+            unreachable!("what was listed has a name, and this client needs no lease")
+        }
+    }
+}
+
+async fn remove_health(client: &ObjectClient) -> Result<usize, ApiError> {
     let mut released = 0;
-    for kind in composed_kinds(session).await? {
-        released += edit_conditions(session, &kind, |conditions| conditions.remove(HEALTHY)).await?;
+    for kind in composed_kinds(client.session()).await? {
+        released += edit_conditions(client, &kind, |conditions| conditions.remove(HEALTHY)).await?;
     }
     Ok(released)
 }
@@ -82,40 +84,35 @@ fn xrd_kind() -> GroupVersionKind {
     "apiextensions.crossplane.io/v1/CompositeResourceDefinition".parse().expect("a valid kind")
 }
 
-async fn edit_cloud_resources(context: &Context, edit: impl Fn(&mut Conditions)) -> Result<usize, Error> {
+async fn edit_cloud_resources(
+    client: &ObjectClient,
+    added: &Catalogue,
+    edit: impl Fn(&mut Conditions) + Send + Sync,
+) -> Result<usize, ApiError> {
     let mut edited = 0;
-    for kind in installed_kinds(&context.session, &context.options.kinds).await? {
-        edited += edit_conditions(&context.session, &gvk(kind), &edit).await?;
+    for kind in installed_kinds(client.session(), added).await? {
+        edited += edit_conditions(client, &gvk(kind), &edit).await?;
     }
     Ok(edited)
 }
 
 /// Edits the conditions of all objects of a kind; how many have changed. A kind that is not served has no objects.
 async fn edit_conditions(
-    session: &Session,
+    client: &ObjectClient,
     kind: &GroupVersionKind,
-    edit: impl Fn(&mut Conditions),
-) -> Result<usize, Error> {
-    let listed = match session.list(kind, &Selection::default()).await {
+    edit: impl Fn(&mut Conditions) + Send + Sync,
+) -> Result<usize, ApiError> {
+    let listed = match client.list(kind).await {
         Err(error) if error.is_kind_absent() => return Ok(0),
-        listed => listed?.items,
+        listed => listed?,
     };
     let mut changed = 0;
-    for item in listed {
-        let mut current = Some(item);
-        // Another engine is starting, so its writes may come in between.
-        while let Some(item) = current.take() {
-            let found = object::from_value(item);
-            let Some(edited) = edited(&found, &edit) else { break };
-            let Ok(target) = ObjectRef::of(&found) else { break };
-            match session.replace(&target, &Value::Object(edited), Write::by(MANAGER).status()).await {
-                Ok(_) => changed += 1,
-                Err(error) if error.class() == cluster::Class::Outdated => {
-                    current = session.read(&target).await?.map(|reply| reply.object);
-                }
-                Err(error) if error.class() == cluster::Class::NotFound => {}
-                Err(error) => return Err(error),
-            }
+    for object in listed {
+        match client.edit(object, Part::Status, MANAGER, |object| edited(object, &edit)).await {
+            Ok(edited) => changed += usize::from(edited.is_some()),
+            // The other engine is always first with this one.
+            Err(error) if error.is_conflict() => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(changed)

@@ -21,15 +21,16 @@ mod engine;
 mod events;
 mod function;
 mod kinds;
+pub mod metrics;
 mod revision;
 mod schema;
-mod standing;
 mod watches;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use diag::error_chain;
 use functions::{Certificates, CertificatesError, Functions};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::run::Context;
@@ -37,10 +38,11 @@ use crate::runtime::client::ObjectClient;
 use crate::runtime::controller;
 use crate::runtime::health::Readiness;
 use crate::runtime::store::{Change, Source, Store};
+use crate::runtime::supervisor::supervise;
 pub use access::denied as denied_verbs;
 use catalogue::Catalogue;
 use certificates::Identities;
-pub use certificates::{decode_secret, function_secret, installed_by_crossplane};
+pub use certificates::{function_secret, installed_by_crossplane};
 use definition::Definitions;
 use engine::Engine;
 use function::{FunctionController, FunctionLocations, OwnAuthority};
@@ -69,6 +71,7 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
             addresses: settings.addresses.clone(),
             timeout: settings.timeout,
             concurrency: settings.concurrency,
+            max_wait: settings.max_wait,
             max_message: settings.max_message,
             max_memory: settings.max_memory,
             ..functions::Options::default()
@@ -82,10 +85,12 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
     let own_namespace = options.namespace.as_ref().map(|namespace| namespace.as_str().to_owned());
     let namespace = own_namespace.unwrap_or_else(|| session.client().default_namespace().to_owned());
     let engine = Arc::new(Engine {
-        watches: Watches::new(session.clone(), options.shard.clone(), stop.clone()),
+        watches: Watches::new(session.clone(), options.shard.clone(), metrics.clone(), stop.clone()),
         shard: options.shard.clone(),
         client: ObjectClient::new(session).while_leading(leadership),
         clock: events.clock(),
+        began: Instant::now(),
+        counts: metrics.part(),
         events,
         metrics,
         functions,
@@ -114,10 +119,13 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
         &stores,
         &namespace,
     );
+    let (metrics, stop) = (&engine.metrics, &engine.stop);
+    let follow_crossplane = || certificates::follow_crossplane(&engine, &identities, &locations);
+    let report_unsupported = || function::report_unsupported(&engine);
     tokio::select! {
-        () = stores.run_controllers(&engine, Arc::clone(&locations), functions) => {}
-        () = certificates::follow_crossplane(&engine, &identities, &locations) => {}
-        () = function::report_unsupported(&engine) => {}
+        () = stores.run_controllers(&engine, &readiness, Arc::clone(&locations), functions) => {}
+        () = supervise("certificates", metrics, stop, follow_crossplane) => {}
+        () = supervise("package", metrics, stop, report_unsupported) => {}
     }
     Ok(())
 }
@@ -137,7 +145,7 @@ impl Stores {
         let start = |kind: &str| {
             let gvk = kind.parse().expect("a valid kind");
             let source = Source::of(gvk).without_managed_fields();
-            Store::start(engine.client.session().clone(), source, &engine.stop)
+            engine.start_store(source)
         };
         let stores = Self {
             xrds: start("apiextensions.crossplane.io/v1/CompositeResourceDefinition"),
@@ -160,12 +168,14 @@ impl Stores {
     async fn run_controllers(
         self,
         engine: &Arc<Engine>,
+        readiness: &Readiness,
         locations: Arc<FunctionLocations>,
         functions: FunctionController,
     ) {
         let update_locations = || locations.update(&self.function_revisions, &self.functions);
         update_locations();
-        let definitions = Arc::new(Definitions::new(Arc::clone(engine), self.xrds.clone()));
+        let definitions =
+            Arc::new(Definitions::new(Arc::clone(engine), self.xrds.clone(), readiness.clone()));
         let revisions = Arc::new(Revisions::new(Arc::clone(engine), Arc::clone(&locations), &self));
         let functions = Arc::new(functions);
 
@@ -189,30 +199,36 @@ impl Stores {
             [change.key.name.clone()]
         };
         // XRs are reconciled only when the catalogue has the Compositions that exist.
-        let mut compositions = self.compositions.subscribe();
-        let mut composition_revisions = self.revisions.subscribe();
+        let subscribe = || (self.compositions.subscribe(), self.revisions.subscribe());
+        let (mut compositions, mut composition_revisions) = subscribe();
         revisions.queue.drain(&mut compositions, on_composition);
         revisions.queue.drain(&mut composition_revisions, on_revision);
 
-        let controllers = async {
-            tokio::join!(
-                definitions.run(),
-                controller::run(&revisions, &revisions.queue, &engine.metrics, engine.stop.clone()),
-                controller::run(&functions, &functions.queue, &engine.metrics, engine.stop.clone()),
-            )
+        let stop = &engine.stop;
+        let drained = Mutex::new(Some((compositions, composition_revisions)));
+        let run_revisions = || async {
+            let drained = drained.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (compositions, composition_revisions) = drained.unwrap_or_else(subscribe);
+            tokio::select! {
+                biased;
+                () = controller::run(&revisions, &revisions.queue, &engine.metrics, stop.clone()) => {}
+                () = revisions.queue.watch(compositions, on_composition) => {}
+                () = revisions.queue.watch(composition_revisions, on_revision) => {}
+                () = revisions.queue.watch(self.function_revisions.subscribe(), on_function_revision) => {}
+            }
         };
-        let watches = async {
-            tokio::join!(
-                revisions.queue.watch(compositions, on_composition),
-                revisions.queue.watch(composition_revisions, on_revision),
-                revisions.queue.watch(self.function_revisions.subscribe(), on_function_revision),
-                functions.watch(on_function),
-            )
+        let run_functions = || async {
+            tokio::select! {
+                biased;
+                () = controller::run(&functions, &functions.queue, &engine.metrics, stop.clone()) => {}
+                () = functions.watch(on_function) => {}
+            }
         };
-        tokio::select! {
-            biased;
-            _ = controllers => {}
-            _ = watches => {}
-        }
+        tokio::join!(
+            supervise("definition", &engine.metrics, stop, || definitions.run()),
+            supervise("composition", &engine.metrics, stop, run_revisions),
+            supervise("function", &engine.metrics, stop, run_functions),
+        );
+        definitions.end().await;
     }
 }

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::api;
 use crate::composition::crds;
 use crate::options::Half;
+use crate::runtime::client::MANAGER;
 
-const MANAGER: &str = "plimsoll-operator";
 /// How long a definition may take to be served.
 const SERVED_TIMEOUT: Duration = Duration::from_secs(30);
 

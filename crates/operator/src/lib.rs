@@ -21,7 +21,7 @@ mod run;
 pub mod runtime;
 
 pub use aside::{composed_kinds, release_health};
-pub use composition::{decode_secret, denied_verbs, function_secret, installed_by_crossplane};
+pub use composition::{denied_verbs, function_secret, installed_by_crossplane};
 pub use options::{FunctionOptions, Half, Options, TenantOptions};
 pub use rivals::{Engine, Rival};
 pub use run::{Context, Error, USER_AGENT, run};

@@ -16,6 +16,7 @@ mod endpoint;
 mod events;
 mod fingerprint;
 mod installed;
+pub mod metrics;
 mod namespaces;
 mod object;
 mod observed;

@@ -87,9 +87,11 @@ pub struct FunctionOptions {
     pub timeout: Duration,
     /// The limit of concurrent calls to one function.
     pub concurrency: usize,
+    /// How long a call may wait until there are fewer.
+    pub max_wait: Duration,
     /// The limit of a request or a response, in bytes.
     pub max_message: usize,
-    /// The limit of the memory that all responses take together, in bytes.
+    /// The limit of the memory that the requests and responses of all functions take together, in bytes.
     pub max_memory: usize,
 }
 
@@ -101,6 +103,7 @@ impl Default for FunctionOptions {
             certs_dir: None,
             timeout: Duration::from_secs(20),
             concurrency: 32,
+            max_wait: Duration::from_secs(60),
             max_message: 8 << 20,
             max_memory: 128 << 20,
         }

@@ -86,6 +86,7 @@ pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error>
         identity,
         duration: options.lease_duration,
         leadership: leadership.clone(),
+        metrics: metrics.clone(),
     });
     let context = Context::new(session, events.clone(), metrics, options);
     let context = Context { readiness: readiness.clone(), leadership, ..context };

@@ -59,6 +59,8 @@ pub struct Client {
     pub(crate) listings: Arc<Listings>,
     /// Nothing is sent as another one.
     pub(crate) expected: Option<Identity>,
+    /// Whether requests have their turn before those of others.
+    goes_first: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -86,7 +88,7 @@ impl Client {
             None => return Err(ClientError::NoRegion),
         };
         let listings = Arc::default();
-        Ok(Self { credentials, region, connections, settings, listings, expected: None })
+        Ok(Self { credentials, region, connections, settings, listings, expected: None, goes_first: false })
     }
 
     pub const fn credentials(&self) -> &Credentials {
@@ -108,6 +110,12 @@ impl Client {
     #[must_use]
     pub fn only_as(self, identity: &Identity) -> Self {
         Self { expected: Some(Identity { secret: None, ..identity.clone() }), ..self }
+    }
+
+    /// The same client, whose requests have their turn before those of others, or not.
+    #[must_use]
+    pub fn going_first(self, goes_first: bool) -> Self {
+        Self { goes_first, ..self }
     }
 
     async fn signer(&self, region: &Region) -> Result<Arc<Signer>, AuthError> {
@@ -157,10 +165,9 @@ impl Client {
         if self.expected.as_ref().is_some_and(|expected| *expected != identity(&region, &signer)) {
             return Err(ErrorKind::IdentityChanged);
         }
-        let wait = limiter
-            .reserve(region.name(), Instant::now(), *deadline)
-            .ok_or_else(|| ErrorKind::Throttled { region: region.name().to_owned(), deadline: *deadline })?;
-        tokio::time::sleep(wait).await;
+        if !limiter.turn(region.name(), self.goes_first, *deadline).await {
+            return Err(ErrorKind::Throttled { region: region.name().to_owned(), deadline: *deadline });
+        }
         // The date is set only now, because a server may refuse an older one.
         let now = Timestamp::now();
         if let Some(not_after) = request.not_after.filter(|not_after| *not_after < now) {

@@ -273,7 +273,7 @@ impl Kind {
 
     /// `queue.oracle.com`.
     pub fn group(self) -> String {
-        format!("{}.oracle.com", self.service.name)
+        format!("{}{GROUP_SUFFIX}", self.service.name)
     }
 
     /// What the kind is called in a sentence.
@@ -294,6 +294,14 @@ impl Kind {
     pub fn parents(self) -> impl Iterator<Item = &'static str> {
         self.description.create.parameters()
     }
+}
+
+/// The end of every API group of Oracle's kinds.
+const GROUP_SUFFIX: &str = ".oracle.com";
+
+/// The service whose kinds are in an API group.
+pub fn service_of(group: &str) -> Option<&str> {
+    group.strip_suffix(GROUP_SUFFIX)
 }
 
 impl Deref for Kind {

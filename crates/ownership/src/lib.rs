@@ -27,7 +27,7 @@ pub use codes::CODES;
 pub use desired::{Desired, Prior};
 pub use fights::Fights;
 pub use handover::Handover;
-pub use managed::{Entry, ManagedFields, ManagedFieldsError, has_applied};
+pub use managed::{Entry, ManagedFields, ManagedFieldsError, compact, has_applied, write_times};
 pub use manager::{FieldManager, Operation};
 pub use observed::Observed;
 pub use report::{ConflictPolicy, ListItems, Reporting, Verbosity};

@@ -106,6 +106,32 @@ pub fn has_applied(object: &Map<String, Value>, manager: &FieldManager) -> bool 
     })
 }
 
+/// Keeps only the entries of managers that `keeps` says, with their sets of fields as text, which takes a fraction of the
+/// memory; [`crate::Observed`] reads both forms.
+pub fn compact(object: &mut Map<String, Value>, keeps: impl Fn(&str) -> bool) {
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let Some(entries) = metadata.get_mut("managedFields").and_then(Value::as_array_mut) else { return };
+    entries.retain(|entry| entry.get("manager").and_then(Value::as_str).is_some_and(&keeps));
+    for fields in entries.iter_mut().filter_map(|entry| entry.get_mut("fieldsV1")) {
+        if fields.is_object() {
+            *fields = fields.to_string().into();
+        }
+    }
+    if entries.is_empty() {
+        metadata.remove("managedFields");
+    }
+}
+
+/// When managers wrote the part of `object` that is behind `subresource`, as the API server wrote it.
+pub fn write_times<'a>(object: &'a Map<String, Value>, subresource: &str) -> impl Iterator<Item = &'a str> {
+    let entries = object.get("metadata").and_then(|metadata| metadata.get("managedFields")?.as_array());
+    let is_it = move |entry: &&Value| {
+        entry.get("subresource").and_then(Value::as_str).unwrap_or_default() == subresource
+    };
+    let entries = entries.into_iter().flatten().filter(is_it);
+    entries.filter_map(|entry| entry.get("time")?.as_str())
+}
+
 /// For each of the sets of an object's managers, whether it decides the value at `path`: it has the field itself,
 /// something below it, or, as an indivisible whole, something above it.
 ///

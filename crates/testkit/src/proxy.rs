@@ -1,9 +1,11 @@
 //! Proxies that inject failures between a program and the servers it talks to.
 //!
-//! A [`FaultProxy`] withholds a response or takes the server down; a [`KillProxy`] kills the program.
+//! A [`FaultProxy`] withholds a response or takes the server down; a [`KillProxy`] kills the program; a [`TcpProxy`] breaks
+//! connections.
 
 mod fault;
 mod kill;
+mod tcp;
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
@@ -21,6 +23,7 @@ use tokio::task::JoinSet;
 
 pub use fault::{Fault, FaultProxy};
 pub use kill::{KillPoint, KillProxy, KillSwitch};
+pub use tcp::TcpProxy;
 
 type Body = UnsyncBoxBody<Bytes, ProxyError>;
 

@@ -101,6 +101,7 @@ fn options(args: &Operator) -> Result<Options, Failure> {
             concurrency: args.function_concurrency.into(),
             max_message: usize::from(args.function_max_message_size) << 20,
             max_memory: usize::from(args.function_max_memory) << 20,
+            ..FunctionOptions::default()
         },
         default_service_account: args.default_service_account.clone(),
         ..Options::on(connection(&args.kubeconfig))

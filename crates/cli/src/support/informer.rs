@@ -235,13 +235,10 @@ impl Follower {
     }
 }
 
-/// Keeps sets of fields as text, which takes a fraction of the memory; `ownership` reads both forms.
+/// Keeps sets of fields as text.
 fn compact(object: &mut Value) {
-    let entries = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut);
-    for fields in entries.into_iter().flatten().filter_map(|entry| entry.get_mut("fieldsV1")) {
-        if fields.is_object() {
-            *fields = fields.to_string().into();
-        }
+    if let Some(object) = object.as_object_mut() {
+        ownership::compact(object, |_| true);
     }
 }
 

@@ -332,29 +332,34 @@ async fn an_interrupted_apply_reports_what_was_not_applied() {
     );
 }
 
-/// As when the objects of cert-manager are applied right after its manifest.
+/// As when cert-manager's manifest and its first objects are applied together: the kind, the configuration of its webhook, and
+/// an object that the webhook reviews before it runs.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_apply_waits_for_a_webhook_that_is_about_to_come_up() {
     let ns = namespace().await;
     let webhook = testkit::Webhook::start().await;
-    let admission = webhook.admission(ns.name(), ("", "podtemplates"), ns.name());
-    let template = json!({
-        "apiVersion": "v1", "kind": "PodTemplate", "metadata": { "name": "t", "namespace": ns.name() },
-        "template": { "metadata": {}, "spec": { "containers": [{ "name": "a", "image": "b" }] } },
+    let group = format!("{}.example.com", ns.name());
+    let admission = webhook.admission(ns.name(), (&group, "widgets"), ns.name());
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("widgets.{group}") },
+        "spec": {
+            "group": group, "scope": "Namespaced", "names": { "kind": "Widget", "plural": "widgets" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+        },
     });
-    let start = |input: &[Value]| {
-        let mut apply = plimsoll(&ns, &["apply", "-f", "-"]);
-        apply.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut apply = apply.spawn().unwrap();
-        apply.stdin.take().unwrap().write_all(written(input).as_bytes()).unwrap();
-        apply
-    };
-    let settings = start(&[admission]).wait_with_output().unwrap();
-    assert!(settings.status.success(), "{}", transcript(&settings, &ns));
-    let apply = start(&[template]);
+    let widget = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "Widget",
+        "metadata": { "name": "w", "namespace": ns.name() },
+    });
+    let mut apply = plimsoll(&ns, &["apply", "-f", "-"]);
+    apply.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut apply = apply.spawn().unwrap();
+    apply.stdin.take().unwrap().write_all(written(&[definition, admission, widget]).as_bytes()).unwrap();
     webhook.until_refused().await;
     webhook.set_up(true);
     let transcript = transcript(&apply.wait_with_output().unwrap(), &ns);
-    assert!(transcript.starts_with("exit 0\n") && transcript.contains("1 created"), "{transcript}");
+    assert!(transcript.starts_with("exit 0\n") && transcript.contains("3 created"), "{transcript}");
     ns.kubectl(&["delete", "validatingwebhookconfiguration", ns.name()]).unwrap();
 }

@@ -88,8 +88,7 @@ impl Record {
         }
         let secret = self.secrets.iter().find(|secret| is_its(secret));
         if let Some(secret) = secret {
-            for key in secret["data"].as_object().unwrap().keys() {
-                let value = operator::decode_secret(secret, key).unwrap();
+            for (key, value) in manifest::secret::decoded(secret.as_object().unwrap()) {
                 rsp.desired.composite.connection_details.insert(key.clone(), value);
             }
         }

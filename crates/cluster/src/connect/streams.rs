@@ -4,11 +4,15 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::Uri;
+use http::{Uri, Version};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::connector::Protocol;
 
 /// A kube-apiserver allows 100 streams on a connection. One more would not be refused, but hang until another ends.
 const MAX_STREAMS: usize = 90;
@@ -23,6 +27,7 @@ pub(super) fn is_watch_of_one(uri: &Uri) -> bool {
 pub(super) struct StreamPools<S>(Vec<StreamPool<S>>);
 
 struct StreamPool<S> {
+    protocol: Protocol,
     service: S,
     /// Shared with every stream.
     streams: Arc<()>,
@@ -35,18 +40,65 @@ impl<S> Default for StreamPools<S> {
 }
 
 impl<S: Clone> StreamPools<S> {
-    /// A pool with room for one more stream; `open` makes one if there is none. Those without streams are closed.
-    pub(super) fn acquire<E>(&mut self, open: impl FnOnce() -> Result<S, E>) -> Result<(S, Stream), E> {
+    /// A pool that speaks `protocol` and has room for one more stream; `open` makes one if there is none. Those without
+    /// streams are closed.
+    pub(super) fn acquire<E>(
+        &mut self,
+        protocol: Protocol,
+        open: impl FnOnce() -> Result<S, E>,
+    ) -> Result<(S, Stream), E> {
         let streams = |pool: &StreamPool<S>| Arc::strong_count(&pool.streams) - 1;
-        let pool = if let Some(found) = self.0.iter().position(|pool| streams(pool) < MAX_STREAMS) {
+        let fits = |pool: &StreamPool<S>| pool.protocol == protocol && streams(pool) < MAX_STREAMS;
+        let pool = if let Some(found) = self.0.iter().position(fits) {
             &self.0[found]
         } else {
-            self.0.push(StreamPool { service: open()?, streams: Arc::default() });
+            self.0.push(StreamPool { protocol, service: open()?, streams: Arc::default() });
             &self.0[self.0.len() - 1]
         };
         let acquired = (pool.service.clone(), Stream(Arc::clone(&pool.streams)));
         self.0.retain(|pool| streams(pool) > 0);
         Ok(acquired)
+    }
+}
+
+/// Whether the server speaks HTTP/2, as its last response tells. A pool that knows it opens one connection, however many
+/// requests come before that is there; one that does not would open a connection for each of them.
+#[derive(Default)]
+pub(super) struct Http2 {
+    is_spoken: AtomicU8,
+    asking: Mutex<()>,
+}
+
+const UNKNOWN: u8 = 0;
+const SPOKEN: u8 = 1;
+const NOT_SPOKEN: u8 = 2;
+
+impl Http2 {
+    pub(super) fn is_spoken(&self) -> Option<bool> {
+        match self.is_spoken.load(Ordering::Acquire) {
+            SPOKEN => Some(true),
+            NOT_SPOKEN => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The turn to ask, which comes when the answer is known or no other request asks; none if it is known already.
+    pub(super) async fn ask(&self) -> Option<MutexGuard<'_, ()>> {
+        if self.is_spoken().is_some() {
+            return None;
+        }
+        let turn = self.asking.lock().await;
+        self.is_spoken().is_none().then_some(turn)
+    }
+
+    /// A response came in this version, or none came: another server may answer next.
+    pub(super) fn learn(&self, version: Option<Version>) {
+        let known = match version {
+            None => UNKNOWN,
+            Some(Version::HTTP_2) => SPOKEN,
+            Some(_) => NOT_SPOKEN,
+        };
+        self.is_spoken.store(known, Ordering::Release);
     }
 }
 
@@ -98,7 +150,7 @@ mod tests {
                 opened += 1;
                 Ok::<_, ()>(opened)
             };
-            pools.acquire(open).unwrap()
+            pools.acquire(Protocol::Http2, open).unwrap()
         };
         let mut streams: Vec<_> = (0..=(2 * MAX_STREAMS)).map(|_| acquire(&mut pools)).collect();
         let on = |streams: &[(usize, Stream)], pool| streams.iter().filter(|(on, _)| *on == pool).count();

@@ -1,49 +1,35 @@
-//! The HTTP stack below `kube::Client`: proxy, TLS, base URL, credentials, and one retry after a 401.
+//! The HTTP stack below `kube::Client`: base URL, credentials, connections, and one retry after a 401.
 //!
-//! TLS itself is kube's (its `Config` becomes a connector); the route to the server and the credentials are ours. There
-//! is one more retry if the server's certificate is not trusted and the file of CA certificates has changed, and no
-//! response timeout: callers see every response and set their own limits.
+//! There is one more retry if the server's certificate is not trusted and the file of CA certificates has changed, and no
+//! response timeout: callers see every response and set their own limits. After a request that was given up because no
+//! response came for long, connections are new: those that are open may all be dead.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{Request, Response, StatusCode, Uri};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
-use hyper_util::client::proxy::matcher::Intercept;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
-use kube::client::{Body, ConfigExt as _};
+use kube::client::Body;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use tower::timeout::Timeout;
-use tower::util::BoxCloneSyncService;
-use tower::{BoxError, Service, ServiceExt as _};
+use tokio::time::Instant;
+use tower::{Service, ServiceExt as _};
 
 use super::ConnectError;
+use super::connector::{Connector, HANDSHAKE_TIMEOUT, HttpService, Protocol};
 use super::credentials::{CredentialError, CredentialSource};
 use super::endpoint::Endpoint;
 use super::pem::Identity;
-use super::streams::{ResponseBody, Stream, StreamPools, is_watch_of_one};
+use super::streams::{Http2, ResponseBody, Stream, StreamPools, is_watch_of_one};
 use crate::Impersonate;
 
-/// How long a TCP connect may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The same including TLS and the proxy, which may accept a connection and then stay silent.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(20);
-/// After this much silence the connection is probed, so that a watch notices a dead server.
-const KEEPALIVE: Duration = Duration::from_secs(30);
-
-type HttpService = BoxCloneSyncService<Request<Full<Bytes>>, Response<Incoming>, legacy::Error>;
+/// After so long without a response, a request that is given up says that its connection may be dead.
+const DEAD_AFTER: Duration = Duration::from_secs(10);
 
 /// Sends requests to one server.
 #[derive(Clone)]
@@ -54,15 +40,8 @@ struct Inner {
     headers: HeaderMap,
     credentials: CredentialSource,
     http: Mutex<HttpClient>,
-}
-
-/// What connections of a pool speak.
-#[derive(Clone, Copy)]
-enum Protocol {
-    /// One request at a time.
-    Http1,
-    /// Many, if the server speaks HTTP/2 too.
-    Http2,
+    http2: Http2,
+    dead_after: Duration,
 }
 
 /// A connection pool and the client certificate it presents; another certificate needs another pool.
@@ -88,18 +67,24 @@ pub(crate) enum TransportError {
 
 impl Transport {
     pub(crate) fn new(endpoint: Endpoint, user_agent: &str) -> Result<Self, ConnectError> {
-        Self::with_timeout(endpoint, user_agent, HANDSHAKE_TIMEOUT)
+        Self::with_timeouts(endpoint, user_agent, HANDSHAKE_TIMEOUT, DEAD_AFTER)
     }
 
-    fn with_timeout(endpoint: Endpoint, user_agent: &str, timeout: Duration) -> Result<Self, ConnectError> {
+    fn with_timeouts(
+        endpoint: Endpoint,
+        user_agent: &str,
+        handshake: Duration,
+        dead_after: Duration,
+    ) -> Result<Self, ConnectError> {
         let mut headers = impersonation(&endpoint.impersonate)?;
         let agent = HeaderValue::try_from(user_agent).map_err(|_| ConnectError::Header("the user agent"))?;
         headers.insert(USER_AGENT, agent);
         let Endpoint { config, proxy, identity, credentials, .. } = endpoint;
-        let connector = Connector { config, proxy, identity, timeout };
-        let http = Mutex::new(connector.client(None)?);
+        let connector = Connector { config, proxy, identity, timeout: handshake };
+        let http = Mutex::new(HttpClient::new(&connector, None)?);
         let credentials = CredentialSource::new(credentials);
-        Ok(Self(Arc::new(Inner { connector, headers, credentials, http })))
+        let http2 = Http2::default();
+        Ok(Self(Arc::new(Inner { connector, headers, credentials, http, http2, dead_after })))
     }
 
     async fn send(self, request: Request<Body>) -> Result<Response<ResponseBody>, TransportError> {
@@ -153,6 +138,15 @@ impl Service<Request<Body>> for Transport {
     }
 }
 
+impl HttpClient {
+    /// New connections that present `identity`; `None` means the connection's own.
+    fn new(connector: &Connector, identity: Option<&Identity>) -> Result<Self, ConnectError> {
+        let roots = connector.roots();
+        let service = connector.pool(identity, Protocol::Http1)?;
+        Ok(Self { identity: identity.cloned(), service, streams: StreamPools::default(), roots })
+    }
+}
+
 impl Inner {
     /// Sends a request over a connection that presents `identity`; `None` means the connection's own.
     async fn send(
@@ -160,55 +154,101 @@ impl Inner {
         identity: Option<&Identity>,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<ResponseBody>, TransportError> {
+        if !is_watch_of_one(request.uri()) {
+            return self.send_over(Route::Own, identity, request).await;
+        }
+        // While it is not known what the server speaks, one request at a time asks.
+        let asking = self.http2.ask().await;
+        let route = match self.http2.is_spoken() {
+            None => Route::Asking,
+            Some(true) => Route::Shared(Protocol::Http2),
+            Some(false) => Route::Shared(Protocol::Any),
+        };
+        let sent = self.send_over(route, identity, request).await;
+        self.http2.learn(sent.as_ref().ok().map(Response::version));
+        drop(asking);
+        sent
+    }
+
+    async fn send_over(
+        &self,
+        route: Route,
+        identity: Option<&Identity>,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<ResponseBody>, TransportError> {
         let Place { service, stream, roots } =
-            self.place(identity, request.uri()).map_err(TransportError::Identity)?;
-        match service.oneshot(request.clone()).await {
+            self.place(route, identity).map_err(TransportError::Identity)?;
+        let mut unanswered = Unanswered { inner: self, since: Some(Instant::now()) };
+        let response = match service.oneshot(request.clone()).await {
             // Nothing was sent: the handshake failed.
             Err(error)
                 if caused_by::<rustls::Error>(&error).is_some() && self.renew_roots(roots.as_ref()) =>
             {
                 tracing::info!("the CA certificates have changed; connecting again");
                 let Place { service, stream, .. } =
-                    self.place(identity, request.uri()).map_err(TransportError::Identity)?;
-                let response = service.oneshot(request).await.map_err(TransportError::Http)?;
-                Ok(response.map(|body| ResponseBody::new(body, stream)))
+                    self.place(route, identity).map_err(TransportError::Identity)?;
+                service.oneshot(request).await.map(|response| (response, stream))
             }
-            response => {
-                let response = response.map_err(TransportError::Http)?;
-                Ok(response.map(|body| ResponseBody::new(body, stream)))
-            }
-        }
+            response => response.map(|response| (response, stream)),
+        };
+        unanswered.since = None;
+        let (response, stream) = response.map_err(TransportError::Http)?;
+        Ok(response.map(|body| ResponseBody::new(body, stream)))
     }
 
     /// Whether connections may trust other CA certificates than `used`: the file was replaced, as a rotation does. From
     /// then on, connections are new.
     fn renew_roots(&self, used: Option<&Arc<[u8]>>) -> bool {
-        let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut http = self.http();
         // Another request may have found the new ones already.
         if http.roots.as_ref() == used {
             let now = self.connector.roots();
             if now.as_ref() == used {
                 return false;
             }
-            let identity = http.identity.clone();
-            let Ok(renewed) = self.connector.client(identity.as_ref()) else { return false };
-            *http = renewed;
+            return self.renew(&mut http);
         }
         true
     }
 
-    fn place(&self, identity: Option<&Identity>, uri: &Uri) -> Result<Place, ConnectError> {
-        let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
+    /// From now on, connections are new; whether that is possible.
+    fn renew(&self, http: &mut HttpClient) -> bool {
+        let renewed = HttpClient::new(&self.connector, http.identity.as_ref());
+        renewed.map(|renewed| *http = renewed).is_ok()
+    }
+
+    fn place(&self, route: Route, identity: Option<&Identity>) -> Result<Place, ConnectError> {
+        let mut http = self.http();
         if http.identity.as_ref() != identity {
-            *http = self.connector.client(identity)?;
+            *http = HttpClient::new(&self.connector, identity)?;
         }
         let roots = http.roots.clone();
-        if !is_watch_of_one(uri) {
-            return Ok(Place { service: http.service.clone(), stream: None, roots });
-        }
-        let (service, stream) = http.streams.acquire(|| self.connector.pool(identity, Protocol::Http2))?;
-        Ok(Place { service, stream: Some(stream), roots })
+        let (service, stream) = match route {
+            Route::Own => (http.service.clone(), None),
+            Route::Asking => (self.connector.pool(identity, Protocol::Any)?, None),
+            Route::Shared(protocol) => {
+                let open = || self.connector.pool(identity, protocol);
+                let (service, stream) = http.streams.acquire(protocol, open)?;
+                (service, Some(stream))
+            }
+        };
+        Ok(Place { service, stream, roots })
     }
+
+    fn http(&self) -> std::sync::MutexGuard<'_, HttpClient> {
+        self.http.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Which connections a request may use.
+#[derive(Clone, Copy)]
+enum Route {
+    /// One that it has to itself.
+    Own,
+    /// A new one, which tells what the server speaks.
+    Asking,
+    /// One that it shares with other watches, if the server speaks this.
+    Shared(Protocol),
 }
 
 /// The connection pool for a request.
@@ -219,107 +259,21 @@ struct Place {
     roots: Option<Arc<[u8]>>,
 }
 
-/// How to connect to the server.
-struct Connector {
-    config: kube::Config,
-    proxy: Option<Intercept>,
-    identity: Option<Identity>,
-    /// How long a connection may take, including proxy and TLS.
-    timeout: Duration,
+/// A request that has no response yet. If it is given up after a while, its connection may be dead, and so may the others
+/// that are open to the same server: the next requests open new ones.
+struct Unanswered<'a> {
+    inner: &'a Inner,
+    /// `None` once it has a response, or failed.
+    since: Option<Instant>,
 }
 
-impl Connector {
-    /// New connections that present `identity`; `None` means the connection's own.
-    fn client(&self, identity: Option<&Identity>) -> Result<HttpClient, ConnectError> {
-        let roots = self.roots();
-        let service = self.pool(identity, Protocol::Http1)?;
-        Ok(HttpClient { identity: identity.cloned(), service, streams: StreamPools::default(), roots })
-    }
-
-    /// The file of CA certificates as it is now, if there is one.
-    fn roots(&self) -> Option<Arc<[u8]>> {
-        std::fs::read(self.config.root_cert_file.as_ref()?).ok().map(Arc::from)
-    }
-
-    /// A new connection pool that presents `identity`; `None` means the connection's own.
-    fn pool(&self, identity: Option<&Identity>, protocol: Protocol) -> Result<HttpService, ConnectError> {
-        // The only possible failure is that a provider is already installed.
-        let _: Result<(), _> = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        tcp.set_keepalive(Some(KEEPALIVE));
-        tcp.set_keepalive_interval(Some(KEEPALIVE));
-        let mut config = self.config.clone();
-        if let Some(identity) = identity.or(self.identity.as_ref()) {
-            let encode = |pem: &crate::Secret| BASE64_STANDARD.encode(pem.expose());
-            config.auth_info.client_certificate_data = Some(encode(&identity.certificate));
-            config.auth_info.client_key_data = Some(encode(&identity.key).into());
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if self.since.is_some_and(|since| since.elapsed() >= self.inner.dead_after) {
+            tracing::debug!("a request was given up without a response; connections are new from now on");
+            self.inner.renew(&mut self.inner.http());
         }
-        let Some(proxy) = &self.proxy else { return self.pool_over(&config, tcp, protocol) };
-        if matches!(proxy.uri().scheme_str(), Some("socks5" | "socks5h")) {
-            let mut socks = SocksV5::new(proxy.uri().clone(), tcp);
-            if let Some((user, password)) = proxy.raw_auth() {
-                socks = socks.with_auth(user.to_owned(), password.to_owned());
-            }
-            return self.pool_over(&config, socks, protocol);
-        }
-        // A proxy's TLS certificate is checked against the system's roots, not the cluster's.
-        let to_proxy = kube::Config::new(proxy.uri().clone())
-            .rustls_https_connector_with_connector(tcp)
-            .map_err(unusable)?;
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
-        if let Some(authorization) = proxy.basic_auth() {
-            tunnel = tunnel.with_auth(authorization.clone());
-        }
-        self.pool_over(&config, tunnel, protocol)
     }
-
-    /// A pool of TLS connections over those that `route` makes.
-    fn pool_over<C>(
-        &self,
-        config: &kube::Config,
-        route: C,
-        protocol: Protocol,
-    ) -> Result<HttpService, ConnectError>
-    where
-        C: Service<Uri> + Clone + Send + Sync + 'static,
-        C::Response:
-            hyper::rt::Read + hyper::rt::Write + legacy::connect::Connection + Send + Unpin + 'static,
-        C::Future: Send + 'static,
-        C::Error: Into<BoxError>,
-    {
-        let tls = match protocol {
-            Protocol::Http1 => config.rustls_https_connector_with_connector(route).map_err(unusable)?,
-            Protocol::Http2 => http2_connector(config, route)?,
-        };
-        // Boxed, because the pool requires `Unpin` futures.
-        let connector = Timeout::new(tls, self.timeout).map_future(Box::pin);
-        let client = legacy::Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(90))
-            .timer(TokioTimer::new())
-            .http2_keep_alive_interval(KEEPALIVE)
-            .http2_keep_alive_while_idle(true)
-            .build::<_, Full<Bytes>>(connector);
-        Ok(BoxCloneSyncService::new(client))
-    }
-}
-
-/// A connector that offers HTTP/2, which kube's does not, and is otherwise the same.
-fn http2_connector<C>(config: &kube::Config, route: C) -> Result<HttpsConnector<C>, ConnectError> {
-    let tls = config.rustls_client_config().map_err(unusable)?;
-    let mut builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
-    if let Some(name) = &config.tls_server_name {
-        let name = name.clone().try_into().map_err(|error| ConnectError::Tls(Box::new(error)))?;
-        builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
-    }
-    Ok(builder.enable_all_versions().wrap_connector(route))
-}
-
-fn unusable(error: kube::Error) -> ConnectError {
-    ConnectError::Tls(error.into())
 }
 
 /// The first cause of type `T`. `io::Error::source` skips the error it wraps, so look inside it as well.

@@ -73,8 +73,29 @@ async fn consecutive_responses_form_a_single_stream() {
     assert_eq!(seen, ["set a", "set a", "deleted a", "set b"]);
     // Each request resumes from the last version seen, bookmarks included; an incomplete last line is ignored.
     assert_eq!(versions(&journal), ["1", "7", "9"]);
-    let query = &journal.all().pop().unwrap().query;
-    assert_eq!(query, "watch=true&allowWatchBookmarks=true&timeoutSeconds=240&resourceVersion=9");
+    let last = journal.all().pop().unwrap();
+    let length = seconds(&last.query);
+    assert_eq!(
+        last.query,
+        format!("watch=true&allowWatchBookmarks=true&timeoutSeconds={length}&resourceVersion=9")
+    );
+}
+
+/// How long the server may keep the response to a request open.
+fn seconds(query: &str) -> u64 {
+    let length = query.split('&').find_map(|part| part.strip_prefix("timeoutSeconds="));
+    length.unwrap().parse().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn responses_may_be_open_for_different_times() {
+    let answers = (2..52).map(|version| lines(event("MODIFIED", "a", &version.to_string())));
+    let (_, journal) = watched(answers.collect(), 50).await;
+    let watches = journal.all().into_iter().filter(|seen| seen.query.contains("watch=true"));
+    let lengths: Vec<u64> = watches.map(|seen| seconds(&seen.query)).collect();
+    assert!(lengths.iter().all(|length| (180..=300).contains(length)), "{lengths:?}");
+    let different = lengths.iter().collect::<std::collections::BTreeSet<_>>().len();
+    assert!(different > 20, "{lengths:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,13 +199,24 @@ async fn watch_on<F>(answer: impl Fn(usize) -> F + Clone + Send + 'static) -> Wa
 where
     F: Future<Output = BoxedAnswer> + Send,
 {
+    watch_for(move |number, _| answer(number)).await
+}
+
+/// The same; `answer` is also given how long the response may be open.
+async fn watch_for<F>(answer: impl Fn(usize, Duration) -> F + Clone + Send + 'static) -> Watch
+where
+    F: Future<Output = BoxedAnswer> + Send,
+{
     let watches = Arc::new(AtomicUsize::new(0));
     let service = tower::service_fn(move |request: http::Request<Body>| {
         let (answer, watches) = (answer.clone(), Arc::clone(&watches));
         async move {
-            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            let query = request.uri().query().unwrap_or_default();
             Ok::<_, Infallible>(match request.uri().path() {
-                _ if is_watch => answer(watches.fetch_add(1, Ordering::SeqCst)).await,
+                _ if query.contains("watch=true") => {
+                    let number = watches.fetch_add(1, Ordering::SeqCst);
+                    answer(number, Duration::from_secs(seconds(query))).await
+                }
                 "/api" => boxed(ok(&core())),
                 _ => boxed(ok(&kinds(&[]))),
             })
@@ -224,6 +256,65 @@ async fn a_watch_that_is_not_heard_says_why() {
     let broken = json!({ "type": "ERROR", "object": { "kind": "Status", "code": 500, "message": "conversion failed" } });
     let broken = move |_| std::future::ready(boxed(stream(&(broken.to_string() + "\n"))));
     check(watch_on(broken).await, Some("conversion failed")).await;
+}
+
+/// A response that is open for so long, and then ends.
+fn lasting(open_for: Duration) -> BoxedAnswer {
+    let end = futures::stream::once(async move {
+        tokio::time::sleep(open_for).await;
+        Ok(hyper::body::Frame::data(bytes::Bytes::new()))
+    });
+    http::Response::new(StreamBody::new(end).boxed_unsync())
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_that_break_off_together_ask_at_once_and_then_at_different_times() {
+    const WATCHES: usize = 100;
+    let opened: Arc<std::sync::Mutex<Vec<(usize, Duration)>>> = Arc::default();
+    let began = Instant::now();
+    let minute = Duration::from_secs(60);
+    for _ in 0..WATCHES {
+        let opened = Arc::clone(&opened);
+        let mut watch = watch_on(move |number| {
+            opened.lock().unwrap().push((number, began.elapsed()));
+            std::future::ready(match number {
+                0 => lasting(minute),
+                1 => boxed(status(503, "ServiceUnavailable", "restarting", &json!({}))),
+                _ => silent(),
+            })
+        })
+        .await;
+        tokio::spawn(async move { watch.next().await.map(|_| ()) });
+    }
+    tokio::time::sleep(minute + SPREAD * 3).await;
+    let opened = opened.lock().unwrap();
+    let of = |number: usize| opened.iter().filter(move |(it, _)| *it == number).map(|(_, at)| *at - minute);
+    assert!(of(1).all(|late| late.is_zero()) && of(1).count() == WATCHES, "{opened:?}");
+    assert_eq!(of(2).count(), WATCHES);
+    for tenth in 0..12 {
+        let within = (SPREAD * tenth / 10)..(SPREAD * (tenth + 1) / 10);
+        let together = of(2).filter(|late| within.contains(late)).count();
+        assert!(together < WATCHES / 4, "{together} within {within:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_that_ends_in_time_is_no_break() {
+    let check = async |early: Duration, breaks: u32| {
+        let mut watch = watch_for(move |number, length| async move {
+            match number {
+                0 => lasting(length.saturating_sub(early)),
+                _ => std::future::pending().await,
+            }
+        })
+        .await;
+        let until_reopened = LENGTH + MORE + SPREAD * 2;
+        let heard = tokio::time::timeout(until_reopened, watch.next()).await;
+        assert!(heard.is_err(), "{heard:?}");
+        assert_eq!(watch.breaks(), breaks, "{early:?}");
+    };
+    check(Duration::from_millis(300), 0).await;
+    check(Duration::from_secs(90), 1).await;
 }
 
 /// Nothing arrives and nothing breaks off: the other side is gone, and no router says so.

@@ -56,18 +56,15 @@ fn a_resource_with_another_controller_is_refused() {
 }
 
 #[test]
-fn the_ownership_labels_are_removed_first() {
-    let deletions =
-        undesired("xr", &observed(&[("k", child("ConfigMap", "a", Some("xr")))]), &BTreeMap::new()).unwrap();
+fn only_the_labels_that_tie_it_to_its_xr_are_removed() {
+    let labelled = child("ConfigMap", "a", Some("xr"));
+    let deletions = undesired("xr", &observed(&[("k", labelled.clone())]), &BTreeMap::new()).unwrap();
     assert_eq!(deletions[0].uid.as_deref(), Some("uid-a"));
-    let labels = &deletions[0].unlabelled.as_ref().unwrap()["metadata"]["labels"];
+    let labels = &without_labels(&labelled).unwrap()["metadata"]["labels"];
     assert_eq!(labels, &json!({"mine": "1"}));
 
-    let bare = object(
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "ownerReferences": [{"uid": "xr", "controller": true}]}}),
-    );
-    let deletions = undesired("xr", &observed(&[("k", bare)]), &BTreeMap::new()).unwrap();
-    assert_eq!(deletions[0].unlabelled, None);
+    let bare = object(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}));
+    assert_eq!(without_labels(&bare), None);
 }
 
 proptest! {

@@ -12,17 +12,20 @@ const HEALTHY: &str = "HealthyPackageRevision";
 pub const NOT_DONE: &str = "its image runs, but the package is not unpacked: dependencies are not resolved, signatures are not \
                             verified and the schema of its input is not installed";
 
-/// Why the Deployment of a revision does not serve, if it does not.
+/// Why the Deployment of a revision does not serve, if it does not. What its status says of an earlier generation does not
+/// count.
 pub fn unavailable(deployment: Option<&Object>) -> Option<String> {
-    let why = match deployment.map(Conditions::of) {
-        Some(conditions) => match conditions.get("Available") {
-            Some(available) if available.is_true() => return None,
-            Some(available) => {
-                format!("function package deployment is unavailable with message: {}", available.message)
-            }
-            None => "function package deployment has no condition of type \"Available\" yet".to_owned(),
-        },
-        None => "function package deployment has no condition of type \"Available\" yet".to_owned(),
+    let conditions = deployment.map(Conditions::of).unwrap_or_default();
+    let available = conditions.get("Available");
+    let why = match (deployment.map(|it| readiness::condition(it, "Available", "True")), available) {
+        (Some(Ok(())), _) => return None,
+        (Some(Err(stale)), Some(available)) if available.is_true() => {
+            format!("function package deployment is unavailable with message: {stale}")
+        }
+        (_, Some(available)) => {
+            format!("function package deployment is unavailable with message: {}", available.message)
+        }
+        (_, None) => "function package deployment has no condition of type \"Available\" yet".to_owned(),
     };
     Some(format!("post establish runtime hook failed for package: {why}"))
 }

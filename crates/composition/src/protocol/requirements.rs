@@ -17,8 +17,20 @@ pub struct Requirements {
 }
 
 impl Requirements {
+    pub const NONE: Self =
+        Self { extra_resources: BTreeMap::new(), resources: BTreeMap::new(), schemas: BTreeMap::new() };
+
     pub fn is_empty(&self) -> bool {
         self.extra_resources.is_empty() && self.resources.is_empty() && self.schemas.is_empty()
+    }
+
+    /// These, and what `response` requires under other names or instead. In the deprecated field only the last counts.
+    #[must_use]
+    pub fn and(&self, response: &Self) -> Self {
+        let mut all = Self { extra_resources: response.extra_resources.clone(), ..self.clone() };
+        all.resources.extend(response.resources.clone());
+        all.schemas.extend(response.schemas.clone());
+        all
     }
 }
 

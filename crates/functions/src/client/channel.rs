@@ -1,7 +1,7 @@
 //! Calls one function: in its turn, within its deadline, over the next open connection, in the version it knows.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use http_body_util::{BodyExt as _, BodyStream, StreamBody};
 use hyper::body::Incoming;
 use prost::Message;
 use rustls::ClientConfig;
-use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
+use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic::body::Body;
@@ -46,6 +46,8 @@ pub(super) struct Channel {
     endpoint: Endpoint,
     options: Options,
     permits: Semaphore,
+    /// Held by the one call that waits for a permit without going first; the others wait for this.
+    gate: Mutex<()>,
     /// The memory for the responses of this function, and of all.
     memory: (Memory, Memory),
     /// The calls that wait for a permit.
@@ -53,7 +55,7 @@ pub(super) struct Channel {
     next: AtomicUsize,
     /// The function last turned out to serve only v1beta1.
     is_beta: AtomicBool,
-    last_used: Mutex<Instant>,
+    last_used: std::sync::Mutex<Instant>,
     connectivity: watch::Receiver<Connectivity>,
     subchannels: AbortHandle,
 }
@@ -102,12 +104,13 @@ impl Channel {
             target: target.to_owned(),
             endpoint,
             permits: Semaphore::new(options.concurrency),
+            gate: Mutex::default(),
             memory: (memory.share(), memory.clone()),
             waiting: AtomicUsize::new(0),
             options,
             next: AtomicUsize::new(0),
             is_beta: AtomicBool::new(false),
-            last_used: Mutex::new(Instant::now()),
+            last_used: std::sync::Mutex::new(Instant::now()),
             connectivity,
             subchannels: tokio::spawn(subchannels::run(subchannels, resolve)).abort_handle(),
         }
@@ -141,8 +144,8 @@ impl Channel {
     }
 
     /// Waits for a turn to call, which the timeout of the call does not include. How many wait, and for how long, has
-    /// limits of its own.
-    pub(super) async fn turn(&self) -> Result<Turn<'_>, RunError> {
+    /// limits of its own. A call that goes first waits behind calls that are under way, and at most one other.
+    pub(super) async fn turn(&self, goes_first: bool) -> Result<Turn<'_>, RunError> {
         if let Ok(permit) = self.permits.try_acquire() {
             return Ok(Turn(permit));
         }
@@ -151,7 +154,11 @@ impl Channel {
         if self.waiting() > max_waiting {
             return Err(status::too_many_waiting(concurrency, max_waiting));
         }
-        let turn = timeout(max_wait, self.permits.acquire()).await;
+        let permit = async {
+            let _gate = if goes_first { None } else { Some(self.gate.lock().await) };
+            self.permits.acquire().await
+        };
+        let turn = timeout(max_wait, permit).await;
         let others = self.waiting().saturating_sub(1);
         drop(waiting);
         match turn {

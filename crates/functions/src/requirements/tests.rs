@@ -3,23 +3,25 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
-use composition::RunFuture;
 use composition::protocol::{FunctionResult, Match, Object, Severity};
 use serde_json::json;
 
 use super::*;
 
-/// Responds from a list and records the requests.
-struct Script {
+/// Responds from a list and records the requests with what they are given.
+struct Script<'a> {
+    resolver: &'a dyn Resolver,
     responses: Mutex<VecDeque<Result<RunResponse, RunError>>>,
     requests: Mutex<Vec<RunRequest>>,
 }
 
-impl FunctionRunner for Script {
-    fn run<'a>(&'a self, _: &'a str, request: &'a RunRequest) -> RunFuture<'a> {
-        self.requests.lock().unwrap().push(request.clone());
-        let response = self.responses.lock().unwrap().pop_front().expect("the function is called too often");
-        Box::pin(async { response })
+impl Caller for Script<'_> {
+    fn call<'a>(&'a self, request: &'a RunRequest, given: &'a Requirements) -> RunFuture<'a> {
+        Box::pin(async move {
+            let request = resolve(request, given, self.resolver).await?.into_owned();
+            self.requests.lock().unwrap().push(request);
+            self.responses.lock().unwrap().pop_front().expect("the function is called too often")
+        })
     }
 }
 
@@ -65,16 +67,24 @@ fn requiring(requirements: Requirements) -> RunResponse {
     RunResponse { requirements, ..RunResponse::default() }
 }
 
-/// Runs a function and returns its final response and the requests it received.
-async fn run(
-    request: &RunRequest,
+/// Runs a function that requires what `given` has and returns its final response and the requests it received.
+async fn run_given(
+    given: &Requirements,
+    resolver: &dyn Resolver,
     responses: impl IntoIterator<Item = Result<RunResponse, RunError>>,
 ) -> (Result<RunResponse, RunError>, Vec<RunRequest>) {
-    let script =
-        Script { responses: Mutex::new(responses.into_iter().collect()), requests: Mutex::default() };
-    let response = run_with_requirements("fn", request, &Store, &script).await;
+    let responses = Mutex::new(responses.into_iter().collect());
+    let script = Script { resolver, responses, requests: Mutex::default() };
+    let response = run_with_requirements(&RunRequest::default(), given, &script).await;
     assert!(script.responses.lock().unwrap().is_empty(), "the function is called too rarely");
     (response, script.requests.into_inner().unwrap())
+}
+
+/// The same for a function that is given nothing at first.
+async fn run(
+    responses: impl IntoIterator<Item = Result<RunResponse, RunError>>,
+) -> (Result<RunResponse, RunError>, Vec<RunRequest>) {
+    run_given(&Requirements::NONE, &Store, responses).await
 }
 
 fn message(response: &Result<RunResponse, RunError>) -> (RunErrorClass, &str) {
@@ -84,7 +94,7 @@ fn message(response: &Result<RunResponse, RunError>) -> (RunErrorClass, &str) {
 
 #[tokio::test]
 async fn a_function_that_requires_nothing_is_called_once() {
-    let (response, requests) = run(&RunRequest::default(), [Ok(RunResponse::default())]).await;
+    let (response, requests) = run([Ok(RunResponse::default())]).await;
     assert_eq!((response, requests.len()), (Ok(RunResponse::default()), 1));
 }
 
@@ -92,7 +102,7 @@ async fn a_function_that_requires_nothing_is_called_once() {
 async fn requirements_are_resolved_and_confirmed_with_the_context_of_the_response() {
     let context = Some(Object::from_iter([("seen".to_owned(), json!(1))]));
     let first = RunResponse { context: context.clone(), ..requiring(by_name("a")) };
-    let (response, requests) = run(&RunRequest::default(), [Ok(first), Ok(requiring(by_name("a")))]).await;
+    let (response, requests) = run([Ok(first), Ok(requiring(by_name("a")))]).await;
     assert_eq!(response, Ok(requiring(by_name("a"))));
     assert_eq!(requests[1].context, context);
     let given = BTreeMap::from([("it".to_owned(), vec![config_map("a")])]);
@@ -108,7 +118,7 @@ async fn the_deprecated_field_is_resolved_in_the_deprecated_field() {
         ..Requirements::default()
     };
     let required = || Ok(requiring(requirements.clone()));
-    let (_, requests) = run(&RunRequest::default(), [required(), required()]).await;
+    let (_, requests) = run([required(), required()]).await;
     let given = BTreeMap::from([("all".to_owned(), vec![config_map("a"), config_map("b")])]);
     assert_eq!(requests[1].extra_resources, given);
     assert!(requests[1].required_resources.is_empty());
@@ -117,37 +127,40 @@ async fn the_deprecated_field_is_resolved_in_the_deprecated_field() {
 #[tokio::test]
 async fn missing_resources_are_an_empty_list() {
     let required = || Ok(requiring(by_name("missing")));
-    let (_, requests) = run(&RunRequest::default(), [required(), required()]).await;
+    let (_, requests) = run([required(), required()]).await;
     assert_eq!(requests[1].required_resources, BTreeMap::from([("it".to_owned(), Vec::new())]));
 }
 
 #[tokio::test]
-async fn resources_already_in_the_request_stay_and_save_the_second_call() {
-    let mut request = RunRequest::default();
-    request.required_resources.insert("it".to_owned(), vec![config_map("a")]);
-    let (response, _) = run(&request, [Ok(requiring(by_name("a")))]).await;
+async fn what_is_given_from_the_beginning_stays_and_saves_the_second_call() {
+    let mut given = by_name("a");
+    let (response, requests) = run_given(&given, &Store, [Ok(requiring(by_name("a")))]).await;
     assert_eq!(response, Ok(requiring(by_name("a"))), "it had everything it requires");
+    assert_eq!(requests[0].required_resources, BTreeMap::from([("it".to_owned(), vec![config_map("a")])]));
 
-    request.required_resources.insert("bootstrap".to_owned(), vec![config_map("z")]);
-    request.required_schemas.insert("schema".to_owned(), Schema::default());
-    let (_, requests) = run(&request, [Ok(requiring(by_name("b"))), Ok(requiring(by_name("b")))]).await;
-    let given = [("bootstrap".to_owned(), vec![config_map("z")]), ("it".to_owned(), vec![config_map("b")])];
-    assert_eq!(requests[1].required_resources, BTreeMap::from(given));
-    assert_eq!(requests[1].required_schemas, request.required_schemas);
+    given.resources.insert("bootstrap".to_owned(), selector("ConfigMap", Match::Name("z".to_owned())));
+    let schema = SchemaSelector { api_version: "v1".to_owned(), kind: "Pod".to_owned() };
+    given.schemas.insert("schema".to_owned(), schema);
+    let responses = [Ok(requiring(by_name("b"))), Ok(requiring(by_name("b")))];
+    let (_, requests) = run_given(&given, &Store, responses).await;
+    let expected =
+        [("bootstrap".to_owned(), vec![config_map("z")]), ("it".to_owned(), vec![config_map("b")])];
+    assert_eq!(requests[1].required_resources, BTreeMap::from(expected));
+    assert_eq!(requests[1].required_schemas, requests[0].required_schemas);
 }
 
 #[tokio::test]
 async fn a_fatal_result_is_final() {
     let fatal = FunctionResult { severity: Severity::Fatal, ..FunctionResult::default() };
     let response = RunResponse { results: vec![fatal], ..requiring(by_name("a")) };
-    let (ended, _) = run(&RunRequest::default(), [Ok(response.clone())]).await;
+    let (ended, _) = run([Ok(response.clone())]).await;
     assert_eq!(ended, Ok(response));
 }
 
 #[tokio::test]
 async fn requirements_that_never_stabilize_fail_after_six_calls() {
     let responses = (0..6).map(|round| Ok(requiring(by_name(&format!("round-{round}")))));
-    let (response, requests) = run(&RunRequest::default(), responses).await;
+    let (response, requests) = run(responses).await;
     assert_eq!(requests.len(), 6);
     let expected = "requirements didn't stabilize after the maximum number of iterations (5)";
     assert_eq!(message(&response), (RunErrorClass::Unsettled, expected));
@@ -160,30 +173,28 @@ async fn schemas_are_resolved_and_failures_name_the_requirement() {
         let schemas = BTreeMap::from([("of".to_owned(), schema)]);
         requiring(Requirements { schemas, ..Requirements::default() })
     };
-    let (_, requests) = run(&RunRequest::default(), [Ok(schema("Pod")), Ok(schema("Pod"))]).await;
+    let (_, requests) = run([Ok(schema("Pod")), Ok(schema("Pod"))]).await;
     assert_eq!(requests[1].required_schemas["of"].openapi_v3, Some(Object::new()));
 
-    let (response, _) = run(&RunRequest::default(), [Ok(schema("Forbidden"))]).await;
+    let (response, _) = run([Ok(schema("Forbidden"))]).await;
     assert_eq!(message(&response), (RunErrorClass::Requirement, "fetching schema for of: forbidden"));
 
     let forbidden = BTreeMap::from([("it".to_owned(), selector("Forbidden", Match::All))]);
     let forbidden = Requirements { resources: forbidden, ..Requirements::default() };
-    let (response, _) = run(&RunRequest::default(), [Ok(requiring(forbidden))]).await;
+    let (response, _) = run([Ok(requiring(forbidden))]).await;
     assert_eq!(message(&response), (RunErrorClass::Requirement, "fetching resources for it: forbidden"));
 }
 
 #[tokio::test]
 async fn a_failed_call_fails_the_run() {
     let failed = RunError::new(RunErrorClass::Unavailable, "gone");
-    let (response, _) = run(&RunRequest::default(), [Err(failed.clone())]).await;
+    let (response, _) = run([Err(failed.clone())]).await;
     assert_eq!(response, Err(failed));
 }
 
 #[tokio::test]
 async fn without_a_cluster_requirements_are_an_error() {
-    let script =
-        Script { responses: Mutex::new([Ok(requiring(by_name("a")))].into()), requests: Mutex::default() };
-    let response = run_with_requirements("fn", &RunRequest::default(), &NoResolver, &script).await;
+    let (response, _) = run_given(&Requirements::NONE, &NoResolver, [Ok(requiring(by_name("a")))]).await;
     let expected = "fetching resources for it: there is no cluster to read ConfigMap (v1) from";
     assert_eq!(message(&response), (RunErrorClass::Requirement, expected));
 }

@@ -1,9 +1,9 @@
 //! Requests: written by the engine, with their tag, and read by a function.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use bytes::{Bytes, BytesMut};
+use composition::naming::hex;
 use composition::protocol::{
     Capability, Object, RequestMeta, Resource, RunRequest, Schema, SecretData, State,
 };
@@ -35,13 +35,6 @@ pub(crate) fn encode(request: &RunRequest) -> Encoded {
     meta.encode(&mut bytes).expect("the buffer grows");
     bytes.extend_from_slice(&body);
     Encoded { tag, bytes: bytes.freeze() }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn write_body(request: &RunRequest) -> pb::RunFunctionRequest {

@@ -1,8 +1,12 @@
 //! Large responses share a limited amount of memory, and one function does not take all of it.
 
-use composition::protocol::{Resource, RunRequest};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use composition::protocol::{
+    Match, Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector,
+};
 use composition::{FunctionRunner as _, RunErrorClass};
-use functions::{FunctionError, NoResolver, Options, response};
+use functions::{FunctionError, NoResolver, Options, ResolveFuture, Resolver, response};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
@@ -64,4 +68,48 @@ async fn a_response_that_takes_more_memory_than_a_function_may_use_is_refused() 
     assert!(error.message.contains("one function may use 4 MiB, and all together 8 MiB"), "{error}");
     let engine = Engine::of(patient(None), &served.endpoint);
     engine.call().await.unwrap();
+}
+
+/// Objects of a megabyte, and how many copies of them there are.
+#[derive(Default)]
+struct Large {
+    copies: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Resolver for Large {
+    fn size<'a>(&'a self, _: &'a ResourceSelector) -> ResolveFuture<'a, usize> {
+        Box::pin(async { Ok(1 << 20) })
+    }
+
+    fn resources<'a>(&'a self, _: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
+        let copies = self.copies.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(copies, Ordering::SeqCst);
+        Box::pin(async { Ok(vec![Resource::of(json!({"text": "x".repeat(1 << 20)}))]) })
+    }
+
+    fn schema<'a>(&'a self, _: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
+        Box::pin(async { Ok(Schema::default()) })
+    }
+}
+
+#[tokio::test]
+async fn what_is_required_is_copied_only_when_there_is_memory_for_it() {
+    let served = returning(0).await;
+    let engine = Engine::of(Options { max_memory: 16 << 20, ..patient(None) }, &served.endpoint);
+    let all = ResourceSelector {
+        api_version: "v1".to_owned(),
+        kind: "ConfigMap".to_owned(),
+        matching: Match::All,
+        namespace: None,
+    };
+    let given = Requirements { resources: [("all".to_owned(), all)].into(), ..Requirements::default() };
+    let (large, request) = (Large::default(), request());
+    let calls = (0..8).map(|_| async {
+        let runner = engine.functions.runner(&large);
+        runner.run_given("fn", &request, &given).await.unwrap();
+        large.copies.fetch_sub(1, Ordering::SeqCst);
+    });
+    futures::future::join_all(calls).await;
+    assert_eq!(large.most.load(Ordering::SeqCst), 1, "each needs all that one function may use");
 }

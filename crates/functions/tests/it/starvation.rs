@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use composition::RunErrorClass;
-use composition::protocol::RunRequest;
-use functions::{FunctionError, Options, response};
+use composition::protocol::{Resource, RunRequest};
+use composition::{FunctionRunner as _, RunErrorClass};
+use functions::{FunctionError, NoResolver, Options, response};
 use futures::FutureExt;
 use futures::future::join_all;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -120,6 +121,47 @@ async fn calls_that_get_no_turn_are_reported_as_such() {
     let classes: Vec<_> = ended.into_iter().map(|call| call.unwrap_err().class).collect();
     assert_eq!(classes, [RunErrorClass::TimedOut, RunErrorClass::Overloaded, RunErrorClass::Overloaded]);
     assert_eq!(engine.functions.waiting("fn"), 0);
+}
+
+/// A call that goes first waits for those that are under way and for one more, however many wait.
+#[tokio::test]
+async fn a_call_that_goes_first_has_its_turn_before_those_that_wait() {
+    let (order, gate) = (Arc::new(std::sync::Mutex::new(Vec::new())), Arc::new(Semaphore::new(0)));
+    let function = {
+        let (order, gate) = (Arc::clone(&order), Arc::clone(&gate));
+        move |request: RunRequest| {
+            let (order, gate) = (Arc::clone(&order), Arc::clone(&gate));
+            async move {
+                order.lock().unwrap().push(request.input.as_ref().unwrap()["call"].clone());
+                gate.acquire().await.unwrap().forget();
+                Ok::<_, FunctionError>(response::to(&request))
+            }
+        }
+    };
+    let served = serve(function, None).await;
+    let engine = Engine::of(Options { concurrency: 1, ..patient(None) }, &served.endpoint);
+    engine.functions.reachable("fn").await.unwrap();
+    let call = |name: &str, goes_first: bool| {
+        let mut request = request();
+        request.input = Resource::of(json!({"call": name})).object.into();
+        let runner = engine.functions.runner(&NoResolver).going_first(goes_first);
+        async move { runner.run("fn", &request).await.unwrap() }
+    };
+    let due = join_all(["a", "b", "c", "d"].map(|name| call(name, false)));
+    let first = async {
+        while engine.functions.waiting("fn") < 3 {
+            tokio::task::yield_now().await;
+        }
+        let first = call("first", true);
+        tokio::pin!(first);
+        assert!((&mut first).now_or_never().is_none(), "one call is under way");
+        gate.add_permits(5);
+        first.await
+    };
+    tokio::join!(due, first);
+    let order = order.lock().unwrap();
+    let place = order.iter().position(|name| name == "first").unwrap();
+    assert!((1..=2).contains(&place), "{order:?}");
 }
 
 #[tokio::test]

@@ -295,10 +295,7 @@ fn an_object_without_a_record_is_let_go_when_no_listing_shows_its_resource() {
     let mut harness = deleting();
     let find = harness.reconcile();
     assert!(is_find(&find), "a restore may have undone the record: {find:?}");
-    assert_eq!(
-        harness.respond(find, found(&[])),
-        Action::RemoveFinalizer(FinalizeReason::AbsentFromListing)
-    );
+    assert_eq!(harness.respond(find, found(&[])), Action::RemoveFinalizer(FinalizeReason::AbsentFromListing));
 
     let mut harness = deleting();
     let find = harness.reconcile();

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use operations::{
-    Action, Annotations, Binding, Call, CallError, Class, ConditionStatus, ConditionType, Desired, ExternalService,
-    FinalizeReason, Identity, Jitter, LocalState, Now, Observation, Policy, Response, Schedule, Source,
-    Status, Step, Strategy, decide,
+    Action, Annotations, Binding, Call, CallError, Class, ConditionStatus, ConditionType, Desired,
+    ExternalService, FinalizeReason, Identity, Jitter, LocalState, Now, Observation, Policy, Response,
+    Schedule, Source, Status, Step, Strategy, decide,
 };
 
 use crate::cloud::{Behavior, Cloud, has_ended};

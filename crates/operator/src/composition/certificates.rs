@@ -8,20 +8,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use cluster::Selection;
 use composition::protocol::Object;
 use composition::{object, package};
 use diag::error_chain;
 use functions::{Certificates, Functions, Pem};
+use manifest::secret::decoded_entry;
 use manifest::{Namespace, ObjectRef};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use super::engine::Engine;
 use super::function::FunctionLocations;
-use crate::runtime::store::{Key, Source, Store};
+use crate::runtime::store::{Key, Source};
+use crate::runtime::supervisor::supervise;
 
 /// The Secret with `tls.crt`, `tls.key` and `ca.crt`.
 const SECRET: &str = "plimsoll-tls-client";
@@ -88,7 +88,7 @@ pub(super) async fn watch(engine: &Arc<Engine>, identities: &Arc<Identities>, na
         ..Selection::default()
     };
     let source = Source { selection, ..Source::of(secrets) }.without_managed_fields();
-    let store = Store::start(engine.client.session().clone(), source, &engine.stop);
+    let store = engine.start_store(source);
     if let Err(error) = store.ready().await {
         // Everything else can go on; they are used as soon as they can be read.
         tracing::warn!(secret = SECRET, namespace, %error, "cannot read the certificates for functions");
@@ -101,17 +101,18 @@ pub(super) async fn watch(engine: &Arc<Engine>, identities: &Arc<Identities>, na
     }
     let (engine, identities) = (Arc::clone(engine), Arc::clone(identities));
     tokio::spawn(async move {
-        let mut changes = store.subscribe();
-        loop {
-            let change = tokio::select! {
-                biased;
-                () = engine.stop.cancelled() => return,
-                Some(change) = changes.recv() => change,
-                else => return,
-            };
-            if let Some(secret) = change.after {
-                load(&engine, &identities, Whose::Given, &secret);
+        let follow = || async {
+            let mut changes = store.subscribe();
+            while let Some(change) = changes.recv().await {
+                if let Some(secret) = change.after {
+                    load(&engine, &identities, Whose::Given, &secret);
+                }
             }
+        };
+        tokio::select! {
+            biased;
+            () = engine.stop.cancelled() => {}
+            () = supervise("certificates", &engine.metrics, &engine.stop, follow) => {}
         }
     });
 }
@@ -175,13 +176,8 @@ fn load(engine: &Engine, identities: &Identities, whose: Whose, secret: &Value) 
 
 /// What a Secret holds, if it is complete.
 pub(super) fn read(secret: &Value) -> Option<Pem> {
-    let part = |key: &str| decode_secret(secret, key);
+    let part = |key: &str| decoded_entry(secret.as_object()?, key);
     Some(Pem { certificate: part("tls.crt")?, key: part("tls.key")?, authority: part("ca.crt")? })
-}
-
-/// One entry of a Secret.
-pub fn decode_secret(secret: &Value, key: &str) -> Option<Vec<u8>> {
-    STANDARD.decode(secret.get("data")?.get(key)?.as_str()?).ok()
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ use crate::runtime::client::ApiError;
 use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
 use crate::runtime::events::{EventLog, EventType, reference};
 use crate::runtime::finalizer;
+use crate::runtime::health::Readiness;
 use crate::runtime::queue::Queue;
 use crate::runtime::store::{Change, Key, Source, Store};
 use status::Status;
@@ -41,6 +42,7 @@ pub(super) struct Definitions {
     engine: Arc<Engine>,
     kinds: Kinds,
     xrds: Store,
+    readiness: Readiness,
     queue: Queue<Self>,
 }
 
@@ -74,22 +76,27 @@ struct Reconcile<'a> {
 type Result<T> = std::result::Result<T, ReconcileError<String>>;
 
 impl Definitions {
-    pub(super) fn new(engine: Arc<Engine>, xrds: Store) -> Self {
+    pub(super) fn new(engine: Arc<Engine>, xrds: Store, readiness: Readiness) -> Self {
         let kinds = Kinds::new(Arc::clone(&engine));
-        Self { engine, kinds, xrds, queue: Queue::default() }
+        Self { engine, kinds, xrds, readiness, queue: Queue::default() }
     }
 
-    /// Runs until the engine stops, and stops the controllers it started.
+    /// Runs until the engine stops. The controllers it started go on, so that it can be started again.
     pub(super) async fn run(self: &Arc<Self>) {
         let crd = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a valid kind");
         let source = Source { trim: keep_owner_and_status, ..Source::of(crd) };
-        let crds = Store::start(self.engine.client.session().clone(), source, &self.engine.stop);
+        let crds = self.engine.start_store(source);
+        self.readiness.requires(&crds);
         tokio::select! {
             biased;
             () = controller::run(self, &self.queue, &self.engine.metrics, self.engine.stop.clone()) => {}
             () = self.queue.watch(self.xrds.subscribe(), |change| [change.key.name.clone()]) => {}
             () = self.queue.watch(crds.subscribe(), xrds_of) => {}
         }
+    }
+
+    /// Stops the controllers it started, and waits until they have ended.
+    pub(super) async fn end(&self) {
         self.kinds.stop_all().await;
     }
 

@@ -1,4 +1,5 @@
-//! The controller of Functions: it runs those that are packages, and reports whether each can be reached.
+//! The controller of Functions: it runs those that are packages, and reports whether each can be reached. What a flag or an
+//! annotation locates is not run.
 //!
 //! ```text
 //! Function ──┬─ annotated with an endpoint ─────────────────────────────▶ reached? ──▶ Installed, Healthy
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use backoff::Backoff;
 use cluster::{Propagation, Selection};
+use composition::composite::is_paused;
 use composition::condition::{Condition, Conditions};
 use composition::function::ANNOTATION_ENDPOINT;
 use composition::object;
@@ -73,7 +75,7 @@ impl FunctionController {
     ) -> Self {
         let start = |kind: &str, selection: Selection| {
             let source = Source { selection, ..Source::of(kind.parse().expect("a valid kind")) };
-            Store::start(engine.client.session().clone(), source.without_managed_fields(), &engine.stop)
+            engine.start_store(source.without_managed_fields())
         };
         let own = Selection {
             namespace: Namespace::new(namespace),
@@ -132,9 +134,7 @@ impl Reconciler for FunctionController {
         else {
             return Ok(Action::await_change());
         };
-        if object::is_being_deleted(function)
-            || object::annotation(function, "crossplane.io/paused") == Some("true")
-        {
+        if object::is_being_deleted(function) || is_paused(function) {
             return Ok(Action::await_change());
         }
         let standing = self.standing(name, function, memory).await?;
@@ -165,14 +165,14 @@ impl FunctionController {
         function: &Object,
         memory: &mut Installed,
     ) -> Result<Standing, ReconcileError<String>> {
-        if let Some(endpoint) = object::annotation(function, ANNOTATION_ENDPOINT) {
+        let of_flag = self.locations.of_flag(name).map(|endpoint| (endpoint, "of --function".to_owned()));
+        let of_annotation = object::annotation(function, ANNOTATION_ENDPOINT)
+            .map(|endpoint| (endpoint, format!("in the annotation {ANNOTATION_ENDPOINT}")));
+        if let Some((endpoint, origin)) = of_flag.or(of_annotation) {
             self.remove_deployments(name, None).await?;
-            let about = format!(
-                "called at the endpoint in the annotation {ANNOTATION_ENDPOINT}; no package is installed"
-            );
             return Ok(Standing::Active {
                 current: None,
-                about,
+                about: format!("called at the endpoint {origin}; no package is installed"),
                 trouble: self.unreachable(name, endpoint).await,
             });
         }

@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use cluster::{Selection, Session};
-use composition::naming::{COMPOSED_MANAGER_PREFIX, LABEL_COMPOSITE};
+use composition::intent::compact_managed_fields;
+use composition::naming::LABEL_COMPOSITE;
 use composition::protocol::{Match, ResourceSelector};
 use manifest::{GroupVersionKind, KindError, Namespace, ObjectRef};
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::runtime::metrics::Metrics;
 use crate::runtime::shard::Shard;
 use crate::runtime::store::{Key, Source, Store};
 
@@ -87,13 +88,13 @@ impl Scope {
             Which::Composed => {
                 let labels = Some(LABEL_COMPOSITE.to_owned());
                 let selection = Selection { labels, ..Selection::default() };
-                return Source { selection, trim: keep_engines_managed_fields, ..source };
+                return Source { selection, trim: compact_managed_fields, ..source };
             }
             Which::ComposedOne { namespace, name } => {
                 let namespace = namespace.as_deref().and_then(Namespace::new);
                 let fields = Some(format!("metadata.name={name}"));
                 let selection = Selection { namespace, fields, ..Selection::default() };
-                return Source { selection, trim: keep_engines_managed_fields, ..source };
+                return Source { selection, trim: compact_managed_fields, ..source };
             }
             Which::Required { namespace, matching } => Selection {
                 namespace: namespace.as_deref().and_then(Namespace::new),
@@ -116,27 +117,6 @@ pub(super) fn is_secret(gvk: &GroupVersionKind) -> bool {
     (gvk.group(), gvk.kind()) == ("", "Secret")
 }
 
-/// managedFields are the larger part of many objects. Of a composed resource, the entries of engines stay, as text, which is
-/// much smaller: they say whether it has to be applied again.
-fn keep_engines_managed_fields(object: &mut Value) {
-    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
-    let Some(Value::Array(mut entries)) = metadata.remove("managedFields") else { return };
-    entries.retain(|entry| {
-        let manager = entry.get("manager").and_then(Value::as_str);
-        manager.is_some_and(|manager| manager.starts_with(COMPOSED_MANAGER_PREFIX))
-    });
-    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-        entry.remove("time");
-        entry.remove("fieldsType");
-        if let Some(fields) = entry.get_mut("fieldsV1") {
-            *fields = fields.to_string().into();
-        }
-    }
-    if !entries.is_empty() {
-        metadata.insert("managedFields".to_owned(), entries.into());
-    }
-}
-
 fn equalities(labels: &BTreeMap<String, String>) -> String {
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
@@ -145,6 +125,7 @@ fn equalities(labels: &BTreeMap<String, String>) -> String {
 pub(crate) struct Watches {
     session: Session,
     shard: Shard,
+    metrics: Metrics,
     stop: CancellationToken,
     open: Mutex<BTreeMap<Scope, Weak<Watched>>>,
 }
@@ -168,8 +149,8 @@ impl Watched {
 }
 
 impl Watches {
-    pub(crate) fn new(session: Session, shard: Shard, stop: CancellationToken) -> Self {
-        Self { session, shard, stop, open: Mutex::default() }
+    pub(crate) fn new(session: Session, shard: Shard, metrics: Metrics, stop: CancellationToken) -> Self {
+        Self { session, shard, metrics, stop, open: Mutex::default() }
     }
 
     /// The store of `scope`, which is started if it is not open.
@@ -181,7 +162,7 @@ impl Watches {
         open.retain(|_, watched| watched.strong_count() > 0);
         let source = scope.source();
         let source = if scope.is_sharded() { source.in_shard(&self.shard) } else { source };
-        let store = Store::start(self.session.clone(), source, &self.stop);
+        let store = Store::start(self.session.clone(), source, &self.metrics, &self.stop);
         let watched = Arc::new(Watched { store });
         open.insert(scope.clone(), Arc::downgrade(&watched));
         watched

@@ -20,11 +20,12 @@ use super::described::Described;
 use super::endpoint::EndpointSecret;
 use super::events::record;
 use super::fingerprint::{Fingerprint, has_finalizer, is_observed};
+use super::metrics::CloudMetrics;
 use super::object::{gvk, spec};
 use super::reconcile::{Finished, Reconcile, Report, StepError};
 use super::secrets::Secrets;
 use crate::runtime::client::ObjectClient;
-use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
+use crate::runtime::controller::{self, Action, ReconcileError, Reconciler, goes_first};
 use crate::runtime::events::{EventLog, EventType, Recorder, reference};
 use crate::runtime::metrics::Metrics;
 use crate::runtime::queue::Queue;
@@ -53,6 +54,7 @@ pub(super) struct CloudController {
     pub(super) began: Timestamp,
     pub(super) recorder: Recorder,
     pub(super) metrics: Metrics,
+    pub(super) counts: Arc<CloudMetrics>,
     pub(super) queue: Queue<Self>,
 }
 
@@ -118,7 +120,7 @@ impl CloudController {
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
         let (client, identity, policy, warnings) = match (self.connect)(namespace.clone()).await {
             Ok(Connected { client, identity, policy, warnings }) => {
-                (Ok(client), Some(identity), policy, warnings)
+                (Ok(client.going_first(goes_first())), Some(identity), policy, warnings)
             }
             Err(error) => (Err(error), None, Policy::default(), Vec::new()),
         };
@@ -130,7 +132,7 @@ impl CloudController {
                 (Err(CallError { message, ..CallError::default() }), Secrets::NONE)
             }
         };
-        let service = Described::new(self.kind, client, self.metrics.clone()).with_secrets(secrets);
+        let service = Described::new(self.kind, client, &self.metrics).with_secrets(secrets);
         let reconcile = Reconcile {
             kind: self.kind,
             client: &self.client,
@@ -158,7 +160,7 @@ impl CloudController {
     ) -> Action {
         let Report { finished, in_flight, warnings, memory: decisions } = report;
         let in_flight = in_flight.map(|(phase, since)| (phase.as_str(), since));
-        self.metrics.operation(self.kind.decisions.name, uid, in_flight);
+        self.counts.operation(self.kind.decisions.name, uid, in_flight);
         memory.counted = Some(uid.to_owned());
         memory.decisions = decisions;
         let warnings = warnings.iter().map(super::events::event).collect();
@@ -232,7 +234,7 @@ impl Reconciler for CloudController {
 
     async fn forget(&self, _key: &Key, memory: ExternalMemory) {
         if let Some(uid) = memory.counted {
-            self.metrics.operation(self.kind.decisions.name, &uid, None);
+            self.counts.operation(self.kind.decisions.name, &uid, None);
         }
     }
 }

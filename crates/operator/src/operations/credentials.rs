@@ -7,8 +7,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use cluster::Selection;
 use diag::{Diagnostic, error_chain};
 use operations::{CallError, Identity, NO_CREDENTIALS, Policy, codes};
@@ -55,7 +53,7 @@ impl Clients {
         let gvk = "v1/Secret".parse().expect("a valid kind");
         let source = Source { selection, ..Source::of(gvk).without_managed_fields() };
         Self {
-            secrets: Store::start(context.session.clone(), source, stop),
+            secrets: Store::start(context.session.clone(), source, &context.metrics, stop),
             connections: Connections::new(),
             settings: context.options.oci.clone(),
             environment: context.environment,
@@ -186,10 +184,6 @@ pub(super) fn changed(change: &Change) -> Option<String> {
 
 /// The entries of a Secret that are text; others cannot be part of credentials.
 fn entries(secret: &Value) -> BTreeMap<String, SecretString> {
-    let data = secret.get("data").and_then(Value::as_object).into_iter().flatten();
-    data.filter_map(|(name, value)| {
-        let text = String::from_utf8(BASE64_STANDARD.decode(value.as_str()?).ok()?).ok()?;
-        Some((name.clone(), SecretString::from(text)))
-    })
-    .collect()
+    let data = secret.as_object().into_iter().flat_map(manifest::secret::decoded);
+    data.filter_map(|(name, value)| Some((name.clone(), String::from_utf8(value).ok()?.into()))).collect()
 }

@@ -17,8 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::credentials::SECRET;
 use super::fingerprint::{has_finalizer, is_deleting};
-use super::reconcile::MANAGER;
-use crate::runtime::client::{ApiError, ObjectClient};
+use crate::runtime::client::{ApiError, MANAGER, ObjectClient};
 use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
 use crate::runtime::finalizer;
 use crate::runtime::metrics::Metrics;

@@ -1,5 +1,7 @@
 //! The service of a described kind: bodies, drift and scopes by the description, calls by the client.
 
+use std::sync::Arc;
+
 use operations::{Call, CallError, CallErrorKind, ExternalService, OWNER_TAG, Resource, Response, Scope};
 use oraclecloud::{Client, Kind};
 use serde_json::Value;
@@ -7,6 +9,7 @@ use tokio::time::Instant;
 
 use super::body::create_body;
 use super::drift::drift;
+use super::metrics::CloudMetrics;
 use super::observed::{tag_value, text};
 use super::secrets::Secrets;
 use crate::runtime::metrics::Metrics;
@@ -17,13 +20,13 @@ use crate::runtime::metrics::Metrics;
 pub struct Described {
     kind: Kind,
     client: Result<Client, CallError>,
-    metrics: Metrics,
+    counts: Arc<CloudMetrics>,
     secrets: Secrets,
 }
 
 impl Described {
-    pub const fn new(kind: Kind, client: Result<Client, CallError>, metrics: Metrics) -> Self {
-        Self { kind, client, metrics, secrets: Secrets::NONE }
+    pub fn new(kind: Kind, client: Result<Client, CallError>, metrics: &Metrics) -> Self {
+        Self { kind, client, counts: metrics.part(), secrets: Secrets::NONE }
     }
 
     /// With the Secrets that the spec of an object names.
@@ -37,9 +40,9 @@ impl Described {
         let began = Instant::now();
         let result = oraclecloud::call(client, self.kind, spec, uid, call).await;
         let verdict = result.as_ref().err().map(CallError::kind);
-        self.metrics.cloud_call(call.name(), outcome(verdict), began.elapsed());
+        self.counts.call(call.name(), outcome(verdict), began.elapsed());
         if verdict == Some(CallErrorKind::Transient) {
-            self.metrics.retry(self.kind.decisions.name);
+            self.counts.retry(self.kind.decisions.name);
         }
         result
     }

@@ -8,9 +8,8 @@ use manifest::{Namespace, ObjectRef};
 use oraclecloud::Kind;
 use serde_json::{Value, json};
 
-use super::reconcile::MANAGER;
 use crate::api::VERSION;
-use crate::runtime::client::{ApiError, Object, ObjectClient};
+use crate::runtime::client::{ApiError, MANAGER, Object, ObjectClient};
 
 /// The entry of the Secret.
 const KEY: &str = "endpoint";

@@ -2,16 +2,13 @@
 
 use cluster::{Error, Selection, Session};
 use manifest::GroupVersionKind;
-use oraclecloud::kind::Embedded;
+use oraclecloud::kind::{Embedded, service_of};
 use oraclecloud::{Catalogue, Kind};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::run::Context;
 use crate::runtime::store::{Changes, Source, Store};
-
-/// The end of every API group.
-const GROUP_SUFFIX: &str = ".oracle.com";
 
 pub(super) struct InstalledKinds {
     definitions: Store,
@@ -22,7 +19,7 @@ pub(super) struct InstalledKinds {
 impl InstalledKinds {
     pub(super) fn start(context: &Context, stop: &CancellationToken) -> Self {
         let source = Source { trim: keep_names, ..Source::of(definition_kind()) };
-        let definitions = Store::start(context.session.clone(), source, stop);
+        let definitions = Store::start(context.session.clone(), source, &context.metrics, stop);
         Self { definitions, added: context.options.kinds.clone() }
     }
 
@@ -57,7 +54,7 @@ fn definition_kind() -> GroupVersionKind {
 fn kind_of(definition: &Value, added: &Catalogue) -> Option<Kind> {
     readiness::condition(definition, "Established", "True").ok()?;
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str);
-    let service = text("/spec/group")?.strip_suffix(GROUP_SUFFIX)?;
+    let service = service_of(text("/spec/group")?)?;
     let path = format!("{service}/{}", text("/spec/names/kind")?);
     added.get(&path).or_else(|| Embedded::kind(&path))
 }
@@ -78,7 +75,7 @@ impl InstalledChanges {
 fn keep_names(definition: &mut Value) {
     let Some(fields) = definition.as_object_mut() else { return };
     let spec = fields.remove("spec").unwrap_or_default();
-    let is_ours = spec["group"].as_str().is_some_and(|group| group.ends_with(GROUP_SUFFIX));
+    let is_ours = spec["group"].as_str().and_then(service_of).is_some();
     if is_ours {
         fields.insert("spec".to_owned(), json!({"group": spec["group"], "names": spec["names"]}));
     } else {

@@ -24,7 +24,7 @@ impl Namespaces {
         let gvk = "v1/Namespace".parse().expect("a valid kind");
         let source = Source { selection, trim: keep_compartments, ..Source::of(gvk) };
         Self {
-            store: Store::start(context.session.clone(), source, stop),
+            store: Store::start(context.session.clone(), source, &context.metrics, stop),
             no_adoption: options.tenants.no_adoption,
         }
     }

@@ -21,15 +21,13 @@ use serde_json::Value;
 
 use super::endpoint::EndpointSecret;
 use super::object::{recorded, show, spec};
-use crate::runtime::client::{ApiError, Object, ObjectClient};
+use crate::runtime::client::{ApiError, MANAGER, Object, ObjectClient};
 use crate::runtime::finalizer;
 
 /// The finalizer of every object that may have a resource at the provider. It is OSOK's, so that either operator can take
 /// over from the other.
 pub const FINALIZER: &str = "finalizers.oci.oracle.com/oci-resources";
 
-/// The field manager of all writes.
-pub(super) const MANAGER: &str = "plimsoll-operator";
 /// How often storing a response is retried while others keep changing the object.
 const MAX_CONFLICTS: usize = 10;
 

@@ -26,8 +26,10 @@ use super::namespaces::{self, Namespaces};
 use super::object::gvk;
 use crate::run::Context;
 use crate::runtime::client::ObjectClient;
+use crate::runtime::metrics::Metrics;
 use crate::runtime::queue::Queue;
 use crate::runtime::store::{Source, Store};
+use crate::runtime::supervisor::supervise;
 
 /// How long to wait for the Secrets and annotations of namespaces before objects report that they are not known.
 const SECRETS_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,6 +42,9 @@ pub async fn run(context: Context, stop: CancellationToken) {
     let clients = Clients::start(&context, &stop);
     let namespaces = Namespaces::start(&context, &stop);
     let installed = InstalledKinds::start(&context, &stop);
+    // Without these, no object is reconciled.
+    context.readiness.requires(clients.secrets());
+    context.readiness.requires(namespaces.store());
     let secrets = join(clients.secrets().wait_until_synced(), namespaces.store().wait_until_synced());
     tokio::select! {
         _ = join(secrets, installed.wait_until_known()) => {}
@@ -49,18 +54,25 @@ pub async fn run(context: Context, stop: CancellationToken) {
     let client = ObjectClient::new(context.session.clone()).while_leading(context.leadership.clone());
     let in_use = Arc::new(CredentialsInUse::new(client, clients.secrets().clone()));
     let cloud = Arc::new(Cloud { clients, namespaces, in_use, began });
+    let start = {
+        let (context, cloud) = (context.clone(), Arc::clone(&cloud));
+        move |kind, stop| control(&context, &cloud, kind, stop)
+    };
+    let keep_credentials = || cloud.in_use.run(&context.metrics, stop.clone());
     tokio::select! {
-        () = supervise(&context, &cloud, &installed, &stop) => {}
-        () = cloud.in_use.run(&context.metrics, stop.clone()) => {}
+        () = run_kinds(&installed, &context.metrics, &stop, start, || cloud.in_use.all_known()) => {}
+        () = supervise("Credentials", &context.metrics, &stop, keep_credentials) => {}
     }
 }
 
-/// Runs a controller for each installed kind, until `stop` or until one of them ends on its own, which none should.
-async fn supervise(
-    context: &Context,
-    cloud: &Arc<Cloud>,
+/// Runs what `start` makes for each installed kind, until `stop` or until one of them ends on its own, which none should.
+/// `all_started` is called when all kinds that are installed have one.
+async fn run_kinds<F: Future<Output = ()> + Send + 'static>(
     installed: &InstalledKinds,
+    metrics: &Metrics,
     stop: &CancellationToken,
+    start: impl Fn(Kind, CancellationToken) -> F + Clone + Send + Sync + 'static,
+    all_started: impl Fn(),
 ) {
     let mut controllers = JoinSet::new();
     let mut running: HashMap<Id, (Kind, CancellationToken)> = HashMap::new();
@@ -73,12 +85,16 @@ async fn supervise(
         }
         for kind in kinds {
             if running.values().all(|(known, _)| *known != kind) {
-                let stop = stop.child_token();
-                let started = controllers.spawn(control(context, cloud, kind, stop.clone()));
+                let (start, metrics, stop) = (start.clone(), metrics.clone(), stop.child_token());
+                let stop_kind = stop.clone();
+                let started = controllers.spawn(async move {
+                    let start = || start(kind, stop_kind.clone());
+                    supervise(kind.decisions.name, &metrics, &stop_kind, start).await;
+                });
                 running.insert(started.id(), (kind, stop));
             }
         }
-        cloud.in_use.all_known();
+        all_started();
         let ended = tokio::select! {
             ended = controllers.join_next_with_id(), if !controllers.is_empty() => ended,
             () = changes.changed() => None,
@@ -87,10 +103,7 @@ async fn supervise(
         let id = match ended {
             None => continue,
             Some(Ok((id, ()))) => id,
-            Some(Err(error)) => {
-                tracing::error!(%error, "the controller of a kind panicked");
-                return;
-            }
+            Some(Err(error)) => error.id(),
         };
         if running.remove(&id).is_none_or(|(_, stop)| !stop.is_cancelled()) {
             return;
@@ -123,7 +136,7 @@ fn control(
     stop: CancellationToken,
 ) -> impl Future<Output = ()> + Send + use<> {
     let Context { session, events, metrics, options, readiness, leadership, .. } = context;
-    let start = |source| Store::start(session.clone(), source, &stop);
+    let start = |source| Store::start(session.clone(), source, metrics, &stop);
     let all = source(kind, options.namespace.clone());
     let store = start(all.clone().in_shard(&options.shard));
     readiness.requires(&store);
@@ -148,6 +161,7 @@ fn control(
         began: cloud.began,
         recorder: events.recorder(COMPONENT),
         metrics: metrics.clone(),
+        counts: metrics.part(),
         queue: Queue::default(),
     };
     let in_use = Arc::clone(&cloud.in_use);
@@ -165,3 +179,6 @@ fn source(kind: Kind, namespace: Option<Namespace>) -> Source {
     let selection = Selection { namespace, ..Selection::default() };
     Source { selection, trim: keep_identity, ..Source::of(gvk(kind)) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use manifest::{Namespace, ObjectRef};
 use operations::CallError;
 use oraclecloud::Kind;
@@ -92,11 +90,8 @@ impl Secrets {
 impl Stored {
     fn of(secret: &Object) -> Self {
         let metadata = |name: &str| secret.get("metadata").map(|it| it[name].clone()).unwrap_or_default();
-        let data = secret.get("data").and_then(Value::as_object).into_iter().flatten();
-        let entries = data.filter_map(|(name, value)| {
-            let text = String::from_utf8(BASE64_STANDARD.decode(value.as_str()?).ok()?).ok()?;
-            Some((name.clone(), SecretString::from(text)))
-        });
+        let entries = manifest::secret::decoded(secret)
+            .filter_map(|(name, value)| Some((name.clone(), String::from_utf8(value).ok()?.into())));
         let (uid, resource_version) = (metadata("uid"), metadata("resourceVersion"));
         Self { uid, resource_version, entries: entries.collect() }
     }
@@ -157,6 +152,8 @@ fn visit_shape(
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
     use oraclecloud::{Catalogue, Service};
 
     use super::*;

@@ -15,6 +15,7 @@ use crate::runtime::events::Events;
 use crate::runtime::health::Readiness;
 use crate::runtime::leadership::Leadership;
 use crate::runtime::metrics::Metrics;
+use crate::runtime::supervisor::supervise;
 
 /// What all controllers share.
 #[derive(Clone)]
@@ -59,7 +60,11 @@ pub(super) fn begin(context: &Context, stop: &CancellationToken) -> Term {
         stop: stop.clone(),
     };
     for half in &context.options.controllers {
-        let controller = term.controllers.spawn(half::run(*half, context.clone(), stop.clone()));
+        let (half, context, stop) = (*half, context.clone(), stop.clone());
+        let controller = term.controllers.spawn(async move {
+            let start = || half::run(half, context.clone(), stop.clone());
+            supervise(half.name(), &context.metrics, &stop, start).await;
+        });
         term.names.insert(controller.id(), half.name());
     }
     term

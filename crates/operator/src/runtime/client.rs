@@ -8,13 +8,19 @@ use manifest::{GroupVersionKind, IdentityError, ObjectRef, json_object};
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::controller::goes_first;
+use super::controller::{asked_to_wait, goes_first};
 use super::leadership::{Leadership, NotLeading};
 
 /// More writes at once would only queue up at the API server, which then rejects some.
 const MAX_CONCURRENT_WRITES: usize = 24;
 /// As many more are for what users have just asked for, which does not wait behind everything that is merely due.
 const RESERVED_WRITES: usize = 8;
+
+/// How often an edit is tried while other writers are first.
+const MAX_EDITS: usize = 4;
+
+/// The manager of what the operator writes for itself, beside the fields that it holds under the names of Crossplane.
+pub(crate) const MANAGER: &str = "plimsoll-operator";
 
 /// A Kubernetes object as JSON.
 pub type Object = Map<String, Value>;
@@ -23,9 +29,18 @@ pub type Object = Map<String, Value>;
 #[derive(Clone)]
 pub struct ObjectClient {
     session: Session,
+    /// The operator's own session, whoever this client acts as.
+    own: Session,
     writes: Arc<Semaphore>,
     reserved: Arc<Semaphore>,
     leadership: Leadership,
+}
+
+/// Which part of an object is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Whole,
+    Status,
 }
 
 /// Why an object was not read or written.
@@ -34,9 +49,17 @@ pub enum ApiError {
     #[error(transparent)]
     Identity(#[from] IdentityError),
     #[error(transparent)]
-    Cluster(#[from] Error),
+    Cluster(Error),
     #[error(transparent)]
     NotLeading(#[from] NotLeading),
+}
+
+/// What the server asks for with an error, the controller does.
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        error.retry_after().into_iter().for_each(asked_to_wait);
+        Self::Cluster(error)
+    }
 }
 
 impl ApiError {
@@ -112,7 +135,8 @@ impl ObjectClient {
     pub fn new(session: Session) -> Self {
         let (writes, reserved) = (Semaphore::new(MAX_CONCURRENT_WRITES), Semaphore::new(RESERVED_WRITES));
         let leadership = Leadership::default();
-        Self { session, writes: Arc::new(writes), reserved: Arc::new(reserved), leadership }
+        let own = session.clone();
+        Self { session, own, writes: Arc::new(writes), reserved: Arc::new(reserved), leadership }
     }
 
     /// A client that writes only while `leadership` holds.
@@ -215,6 +239,39 @@ impl ObjectClient {
         let (target, body) = (ObjectRef::of(object)?, Value::Object(object.clone()));
         let _permit = self.permit().await?;
         Ok(self::object(self.session.replace(&target, &body, write).await?))
+    }
+
+    /// Replaces `known` with what `edit` makes of it; after a conflict, the newest version, a few times. The object as it then
+    /// is, or `None` if there is nothing to do: `edit` says so, the object is gone, or another one has its name.
+    ///
+    /// The newest version is read by the operator: a user whom this client acts as may write what it may not read.
+    pub(crate) async fn edit(
+        &self,
+        known: Object,
+        part: Part,
+        manager: &str,
+        edit: impl Fn(&Object) -> Option<Object> + Send + Sync,
+    ) -> Result<Option<Object>, ApiError> {
+        let target = ObjectRef::of(&known)?;
+        let uid = json_object::uid(&known).map(str::to_owned);
+        let reader = Self { session: self.own.clone(), ..self.clone() };
+        let mut current = Some(known);
+        let mut edits = 0;
+        while let Some(edited) = current.as_ref().and_then(&edit) {
+            edits += 1;
+            let written = match part {
+                Part::Whole => self.replace(&edited, manager).await,
+                Part::Status => self.replace_status(&edited, manager).await,
+            };
+            match written {
+                Err(error) if error.is_conflict() && edits < MAX_EDITS => {}
+                Err(error) if error.is_not_found() => return Ok(None),
+                written => return written.map(Some),
+            }
+            current = reader.read(&target).await?;
+            current = current.filter(|current| json_object::uid(current) == uid.as_deref());
+        }
+        Ok(None)
     }
 
     pub(crate) async fn patch(

@@ -3,6 +3,7 @@
 //! A [`Reconciler`] says how one object is reconciled. The loop owns the rest: one reconcile per key at a time, what is
 //! remembered of a key from one to the next, the backoff of a key that fails, and panics.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -29,10 +30,21 @@ const AFTER_PANIC: Backoff = Backoff::new(Duration::from_secs(1), Duration::from
 tokio::task_local! {
     /// Whether the running reconcile is for a key that goes first.
     pub(super) static GOES_FIRST: bool;
+    /// How long a server has asked the running reconcile to wait before it tries again.
+    static ASKED_TO_WAIT: Cell<Duration>;
+}
+
+/// The longest wait that a server can ask for.
+const LONGEST_ASKED: Duration = Duration::from_secs(300);
+
+/// A server asks to wait for so long: a reconcile that fails is not repeated before.
+pub(super) fn asked_to_wait(wait: Duration) {
+    // Outside of a reconcile there is nothing to repeat.
+    let _outside = ASKED_TO_WAIT.try_with(|asked| asked.set(asked.get().max(wait.min(LONGEST_ASKED))));
 }
 
 /// Whether this is called by a reconcile whose key goes before those that are merely due.
-pub(super) fn goes_first() -> bool {
+pub(crate) fn goes_first() -> bool {
     GOES_FIRST.try_with(|goes_first| *goes_first).unwrap_or_default()
 }
 
@@ -142,7 +154,9 @@ pub async fn run<R: Reconciler>(
     stop: CancellationToken,
 ) {
     let mut running = Running { tasks: JoinSet::new(), keys: HashMap::new() };
-    metrics.queue(reconciler.name(), queue.depth());
+    if queue.begin() {
+        metrics.queue(reconciler.name(), queue.depth());
+    }
     while !stop.is_cancelled() {
         let reserved = if queue.has_first() { R::RESERVED_FOR_CHANGES } else { 0 };
         let is_free = running.keys.len() < R::MAX_CONCURRENT_RECONCILES + reserved;
@@ -224,6 +238,7 @@ impl<R: Reconciler> Running<R> {
     fn start(&mut self, reconciler: Arc<R>, key: R::Key, attempt: Attempt<R>, goes_first: bool) {
         let of = key.clone();
         let reconcile = async move { reconcile(reconciler, &of, attempt).await };
+        let reconcile = ASKED_TO_WAIT.scope(Cell::default(), reconcile);
         let task = self.tasks.spawn(GOES_FIRST.scope(goes_first, reconcile));
         self.keys.insert(task.id(), (key, Instant::now()));
     }
@@ -271,7 +286,8 @@ async fn reconcile<R: Reconciler>(reconciler: Arc<R>, key: &R::Key, mut attempt:
         Err(ReconcileError::Failed(error)) => {
             attempt.failures = attempt.failures.saturating_add(1);
             attempt.conflicts = 0;
-            let retry_after = R::BACKOFF.after(attempt.failures, Jitter::random());
+            let backoff = R::BACKOFF.after(attempt.failures, Jitter::random());
+            let retry_after = backoff.max(ASKED_TO_WAIT.with(Cell::get));
             tracing::warn!(controller = reconciler.name(), %key, %error, ?retry_after, "reconcile failed; retrying");
             reconciler.on_failure(key, &mut attempt.memory, retry_after)
         }

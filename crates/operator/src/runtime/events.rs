@@ -104,7 +104,7 @@ impl Events {
     }
 
     pub(crate) fn clock(&self) -> Clock {
-        self.0.clock
+        self.0.clock.clone()
     }
 
     pub fn recorder(&self, component: &'static str) -> Recorder {

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::leadership::Leadership;
+use super::metrics::Metrics;
 use super::store::{Changes, Key, Source, Store};
 
 /// The lease that the copies of an operator for all objects compete for.
@@ -41,6 +42,7 @@ pub(crate) struct Candidate {
     pub(crate) duration: Duration,
     /// What controllers may write by, which lasts as long as the lease.
     pub(crate) leadership: Leadership,
+    pub(crate) metrics: Metrics,
 }
 
 /// A term of leadership: this copy holds the lease.
@@ -70,7 +72,7 @@ impl Candidate {
     pub(crate) async fn acquire(&self) -> Term {
         let stop = CancellationToken::new();
         let _ending = stop.clone().drop_guard();
-        let store = Store::start(self.session.clone(), self.source(), &stop);
+        let store = Store::start(self.session.clone(), self.source(), &self.metrics, &stop);
         store.wait_until_synced().await;
         let mut changes = store.subscribe();
         let mut failures = 0;

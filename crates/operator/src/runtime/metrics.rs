@@ -1,7 +1,9 @@
-//! Metrics for Prometheus. Labels have few values: kinds, functions and reasons, never objects.
+//! Metrics for Prometheus: those of the runtime, and a place for those of what runs on it. Labels have few values: kinds,
+//! functions and reasons, never objects.
 
 mod population;
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +17,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
-use population::Population;
+pub(crate) use population::Population;
 
 /// The format of [`Metrics::text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -28,19 +30,9 @@ const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 pub struct Metrics(Arc<Inner>);
 
 struct Inner {
-    registry: Registry,
+    registry: Mutex<Registry>,
+    parts: Mutex<Vec<Arc<dyn Part>>>,
     leading: Gauge,
-    cloud_calls: Family<CloudCall, Histogram>,
-    function_calls: Family<FunctionCall, Histogram>,
-    function_waiting: Family<OfFunction, Gauge>,
-    retries: Family<OfKind, Counter>,
-    operations: Population<Operation, Timestamp>,
-    operations_shown: Family<Operation, Gauge>,
-    oldest_shown: Family<OfKind, Gauge>,
-    claims: Population<Standing, ()>,
-    claims_shown: Family<Standing, Gauge>,
-    composites: Population<Standing, ()>,
-    composites_shown: Family<Standing, Gauge>,
     reconciles: Family<Reconcile, Histogram>,
     queues: Mutex<Vec<(&'static str, Depth)>>,
     queues_shown: Family<OfController, Gauge>,
@@ -49,42 +41,18 @@ struct Inner {
     controller_panics: Family<OfController, Counter>,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct CloudCall {
-    operation: &'static str,
-    outcome: &'static str,
-}
+/// What a part of the operator counts for itself.
+pub trait Part: Any + Send + Sync {
+    /// Adds its metrics.
+    fn register(registry: &mut Registry) -> Self
+    where
+        Self: Sized;
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct FunctionCall {
-    function: String,
-    outcome: &'static str,
-}
+    /// Brings gauges up to date before they are read.
+    fn show(&self, now: Timestamp);
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfFunction {
-    function: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfKind {
-    kind: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Operation {
-    kind: &'static str,
-    phase: &'static str,
-}
-
-/// A condition of an XR or a claim.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct Standing {
-    pub xrd: String,
-    /// `Ready`, `Synced` or `Healthy`
-    pub condition: &'static str,
-    pub status: &'static str,
-    pub reason: String,
+    /// Forgets what is known of objects: a term of leadership has ended, and another copy counts them.
+    fn clear(&self);
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -139,17 +107,8 @@ impl Metrics {
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("plimsoll");
         let r = &mut registry;
-        let inner = Inner {
+        Self(Arc::new(Inner {
             leading: kept(r, "leader", "Whether this copy of the operator runs controllers"),
-            operations: Population::default(),
-            operations_shown: kept(r, "operations_in_flight", "Operations that a provider has not finished"),
-            oldest_shown: kept(r, "operation_oldest_seconds", "The age of the oldest operation in flight"),
-            cloud_calls: timed(r, "cloud_call_seconds", "Duration of calls to a provider"),
-            retries: kept(r, "retries", "Reconciles that met a transient error and will be retried"),
-            claims: Population::default(),
-            claims_shown: kept(r, "claims", "Claims by status and reason of each condition"),
-            composites: Population::default(),
-            composites_shown: kept(r, "composites", "XRs by status and reason of each condition"),
             reconciles: timed(r, "reconcile_seconds", "Duration of reconciles"),
             queues: Mutex::default(),
             queues_shown: kept(
@@ -158,47 +117,29 @@ impl Metrics {
                 "Objects that are due for a reconcile and wait for their turn",
             ),
             events_lost: kept(r, "events_lost", "Events that did not reach the API server, by reason"),
-            function_calls: timed(
-                r,
-                "function_call_seconds",
-                "Duration of calls to functions, including the wait for a turn",
-            ),
-            function_waiting: kept(
-                r,
-                "function_calls_waiting",
-                "Calls that wait because their function is at its limit of concurrent calls",
-            ),
             reconcile_panics: kept(r, "reconcile_panics", "Reconciles that panicked and will be retried"),
-            controller_panics: kept(r, "controller_panics", "Controllers that panicked and were restarted"),
-            registry,
-        };
-        Self(Arc::new(inner))
+            controller_panics: kept(
+                r,
+                "controller_panics",
+                "Panics of controllers and stores, which were restarted",
+            ),
+            registry: Mutex::new(registry),
+            parts: Mutex::default(),
+        }))
     }
 
-    /// An object of a kind has an operation of this phase in flight since then, or none.
-    pub fn operation(&self, kind: &'static str, uid: &str, flight: Option<(&'static str, Timestamp)>) {
-        let flight = flight.map(|(phase, since)| (Operation { kind, phase }, since));
-        self.0.operations.set(uid, flight.into_iter().collect());
-    }
-
-    /// A call to a provider ended: `GetQueue`, `ok`.
-    pub fn cloud_call(&self, operation: &'static str, outcome: &'static str, took: Duration) {
-        self.0.cloud_calls.get_or_create(&CloudCall { operation, outcome }).observe(took.as_secs_f64());
-    }
-
-    /// A reconcile of an object of a kind met a transient error.
-    pub fn retry(&self, kind: &'static str) {
-        self.0.retries.get_or_create(&OfKind { kind }).inc();
-    }
-
-    /// A claim has these conditions; without any, it is gone.
-    pub fn claim(&self, uid: &str, conditions: Vec<Standing>) {
-        self.0.claims.set(uid, conditions.into_iter().map(|condition| (condition, ())).collect());
-    }
-
-    /// An XR has these conditions; without any, it is gone.
-    pub fn composite(&self, uid: &str, conditions: Vec<Standing>) {
-        self.0.composites.set(uid, conditions.into_iter().map(|condition| (condition, ())).collect());
+    /// The metrics of one part, which are registered when it first asks for them.
+    pub fn part<P: Part>(&self) -> Arc<P> {
+        let mut parts = lock(&self.0.parts);
+        for part in parts.iter() {
+            let part: Arc<dyn Any + Send + Sync> = Arc::clone(part) as _;
+            if let Ok(found) = part.downcast() {
+                return found;
+            }
+        }
+        let part = Arc::new(P::register(&mut lock(&self.0.registry)));
+        parts.push(Arc::clone(&part) as _);
+        part
     }
 
     /// A reconcile of this controller ended.
@@ -208,23 +149,7 @@ impl Metrics {
 
     /// Shows the depth of a queue of this controller, as long as there is one.
     pub fn queue(&self, controller: &'static str, depth: impl Fn() -> Option<usize> + Send + Sync + 'static) {
-        self.queues().push((controller, Box::new(depth)));
-    }
-
-    fn queues(&self) -> MutexGuard<'_, Vec<(&'static str, Depth)>> {
-        self.0.queues.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A call to a function ended.
-    pub fn function_call(&self, function: &str, outcome: &'static str, took: Duration) {
-        let call = FunctionCall { function: function.to_owned(), outcome };
-        self.0.function_calls.get_or_create(&call).observe(took.as_secs_f64());
-    }
-
-    /// So many calls of a function wait for their turn.
-    pub fn function_waiting(&self, function: &str, waiting: usize) {
-        let function = OfFunction { function: function.to_owned() };
-        self.0.function_waiting.get_or_create(&function).set(count(waiting));
+        lock(&self.0.queues).push((controller, Box::new(depth)));
     }
 
     /// A reconcile of this controller panicked.
@@ -233,7 +158,7 @@ impl Metrics {
     }
 
     /// A controller panicked outside of its reconciles.
-    pub(crate) fn controller_panicked(&self, controller: &'static str) {
+    pub fn controller_panicked(&self, controller: &'static str) {
         self.0.controller_panics.get_or_create(&OfController { controller }).inc();
     }
 
@@ -245,42 +170,22 @@ impl Metrics {
     pub(crate) fn leading(&self, leads: bool) {
         self.0.leading.set(leads.into());
         if !leads {
-            self.forget_operations();
-            self.forget_composites();
+            lock(&self.0.parts).iter().for_each(|part| part.clear());
         }
-    }
-
-    /// Nothing is known of operations in flight, because no controller follows them.
-    pub(crate) fn forget_operations(&self) {
-        self.0.operations.clear();
-    }
-
-    /// Nothing is known of XRs and claims, because no controller follows them.
-    pub(crate) fn forget_composites(&self) {
-        self.0.claims.clear();
-        self.0.composites.clear();
     }
 
     /// All metrics in OpenMetrics text.
     pub fn text(&self, now: Timestamp) -> String {
-        self.show_operations(now);
         self.show_queues();
-        for (shown, population) in
-            [(&self.0.claims_shown, &self.0.claims), (&self.0.composites_shown, &self.0.composites)]
-        {
-            shown.clear();
-            for (standing, members) in population.groups() {
-                shown.get_or_create(&standing).set(count(members.len()));
-            }
-        }
+        lock(&self.0.parts).iter().for_each(|part| part.show(now));
         let mut text = String::new();
-        encode(&mut text, &self.0.registry).expect("writing to a String cannot fail");
+        encode(&mut text, &lock(&self.0.registry)).expect("writing to a String cannot fail");
         text
     }
 
     fn show_queues(&self) {
         self.0.queues_shown.clear();
-        self.queues().retain(|(controller, depth)| {
+        lock(&self.0.queues).retain(|(controller, depth)| {
             let depth = depth();
             if let Some(depth) = depth {
                 // One controller may have several queues, for instance one for each XRD.
@@ -289,27 +194,17 @@ impl Metrics {
             depth.is_some()
         });
     }
-
-    fn show_operations(&self, now: Timestamp) {
-        self.0.operations_shown.clear();
-        self.0.oldest_shown.clear();
-        for (operation, since) in self.0.operations.groups() {
-            self.0.operations_shown.get_or_create(&operation).set(count(since.len()));
-            let oldest = since.into_iter().min().unwrap_or(now);
-            let age = now.duration_since(oldest).as_secs().max(0);
-            let shown = self.0.oldest_shown.get_or_create(&OfKind { kind: operation.kind });
-            shown.set(shown.get().max(age));
-        }
-    }
 }
 
-fn kept<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, about: &str) -> M {
+/// A metric that is shown as it is.
+pub(crate) fn kept<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, about: &str) -> M {
     let metric = M::default();
     registry.register(name, about, metric.clone());
     metric
 }
 
-fn timed<L>(registry: &mut Registry, name: &str, about: &str) -> Family<L, Histogram>
+/// A histogram of durations.
+pub(crate) fn timed<L>(registry: &mut Registry, name: &str, about: &str) -> Family<L, Histogram>
 where
     L: Clone + Debug + Eq + Hash + EncodeLabelSet + Send + Sync + 'static,
 {
@@ -318,8 +213,13 @@ where
     family
 }
 
-fn count(members: usize) -> i64 {
+/// A number of members as gauges have it.
+pub(crate) fn count(members: usize) -> i64 {
     i64::try_from(members).unwrap_or(i64::MAX)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

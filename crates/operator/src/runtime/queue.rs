@@ -33,6 +33,7 @@ struct State<R: Reconciler> {
     /// which they were enqueued.
     line: BTreeMap<Turn, R::Key>,
     enqueued: u64,
+    has_begun: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,7 +93,7 @@ impl<R: Reconciler> Clone for Queue<R> {
 
 impl<R: Reconciler> Default for Queue<R> {
     fn default() -> Self {
-        let state = State { entries: BTreeMap::new(), line: BTreeMap::new(), enqueued: 0 };
+        let state = State { entries: BTreeMap::new(), line: BTreeMap::new(), enqueued: 0, has_begun: false };
         Self(Arc::new(Shared { state: Mutex::new(state), changed: Notify::new() }))
     }
 }
@@ -181,6 +182,23 @@ impl<R: Reconciler> Queue<R> {
             let now = Instant::now();
             Some(state.line.keys().filter(|turn| !turn.is_ordinary || turn.due <= now).count())
         }
+    }
+
+    /// A loop begins. What was being reconciled when the one before it panicked is due; whether there was none before.
+    pub(super) fn begin(&self) -> bool {
+        let mut state = self.state();
+        let is_first = !std::mem::replace(&mut state.has_begun, true);
+        let running = state.entries.iter_mut().filter(|(_, entry)| entry.is_running);
+        let interrupted: Vec<R::Key> = running
+            .map(|(key, entry)| {
+                (entry.is_running, entry.scheduled) = (false, None);
+                key.clone()
+            })
+            .collect();
+        for key in interrupted {
+            state.schedule(key, Instant::now(), true);
+        }
+        is_first
     }
 
     /// Waits until something was enqueued.

@@ -25,7 +25,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::metrics::Metrics;
 use super::shard::Shard;
+use super::supervisor::supervise_reporting;
 pub(super) use objects::uid;
 use objects::{Objects, PackedChange};
 
@@ -221,8 +223,9 @@ struct SyncState {
 }
 
 impl Store {
-    /// A copy that a task of its own keeps up to date until `stop`.
-    pub fn start(session: Session, source: Source, stop: &CancellationToken) -> Self {
+    /// A copy that a task of its own keeps up to date until `stop`. After a panic it says that it is not, until all objects were
+    /// listed again.
+    pub fn start(session: Session, source: Source, metrics: &Metrics, stop: &CancellationToken) -> Self {
         let shared = Arc::new(Shared {
             source,
             objects: Mutex::new(Objects::default()),
@@ -231,12 +234,19 @@ impl Store {
         });
         let stop = stop.child_token();
         let guard = Arc::new(stop.clone().drop_guard());
-        let reflector = Arc::clone(&shared);
+        let (reflector, metrics) = (Arc::clone(&shared), metrics.clone());
         tokio::spawn(async move {
+            let report = |why: &str| {
+                reflector.failed(format!(
+                    "keeping objects of kind {} up to date panicked: {why}",
+                    reflector.source.gvk.kind()
+                ));
+            };
+            let reflect = || reflector.reflect(&session);
             tokio::select! {
                 biased;
                 () = stop.cancelled() => {}
-                () = reflector.reflect(&session) => {}
+                () = supervise_reporting("store", &metrics, &stop, report, reflect) => {}
             }
         });
         Self { shared, _stop: guard }
@@ -261,6 +271,11 @@ impl Store {
     pub fn state(&self) -> impl Iterator<Item = Arc<Value>> + use<> {
         let all = self.shared.objects().all();
         all.into_iter().map(|object| Arc::new(object.unpack()))
+    }
+
+    /// How many bytes all objects have as text.
+    pub fn size(&self) -> usize {
+        self.shared.objects().size()
     }
 
     /// Waits until all objects have been listed once.

@@ -1,4 +1,4 @@
-//! Restarts a controller that panicked, so that one bad object does not stop all others of its kind.
+//! Restarts what panicked, a controller or a store, so that one bad object does not stop all others, and counts the panics.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -18,17 +18,24 @@ pub(crate) async fn supervise<F: Future<Output = ()>>(
     stop: &CancellationToken,
     start: impl Fn() -> F,
 ) {
+    supervise_reporting(controller, metrics, stop, |_| {}, start).await;
+}
+
+/// The same; `report` is given the message of each panic before the restart.
+pub(crate) async fn supervise_reporting<F: Future<Output = ()>>(
+    controller: &'static str,
+    metrics: &Metrics,
+    stop: &CancellationToken,
+    report: impl Fn(&str),
+    start: impl Fn() -> F,
+) {
     let mut panics = 0;
-    while let Err(panic) = AssertUnwindSafe(start()).catch_unwind().await {
+    while let Err(panic) = AssertUnwindSafe(async { start().await }).catch_unwind().await {
         panics += 1;
         metrics.controller_panicked(controller);
-        let wait = BACKOFF.after(panics, Jitter::random());
-        tracing::error!(
-            controller,
-            panic = message(panic.as_ref()),
-            ?wait,
-            "controller panicked; restarting it"
-        );
+        let (wait, why) = (BACKOFF.after(panics, Jitter::random()), message(panic.as_ref()));
+        tracing::error!(controller, panic = why, ?wait, "controller panicked; restarting it");
+        report(why);
         tokio::select! {
             biased;
             () = stop.cancelled() => return,

@@ -219,6 +219,47 @@ async fn a_crd_that_no_xrd_defined_is_not_taken_over() {
     );
 }
 
+#[tokio::test]
+async fn rights_on_a_kind_are_taken_back_when_another_owner_takes_its_crd() {
+    world();
+    let (session, group) = (session(), group("taken"));
+    let xrd = apply(&session, &modern_xrd(&group, "Cluster")).await;
+    until(&session, &xrd, "it is established", |xrd| is_true(xrd, "Established")).await;
+    let crd = crd(&format!("xapps.{group}"));
+    let owner = |uid: &Value| {
+        json!({"metadata": {"ownerReferences": [{
+            "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "controller": true,
+        }]}})
+    };
+    let patch = async |change: Value| {
+        let write = cluster::Write::by("person");
+        session.patch(&reference(&crd), cluster::PatchType::Merge, &change, write).await.unwrap();
+    };
+    patch(owner(&json!("not-ours"))).await;
+    until(&session, &xrd, "it is no longer established", |xrd| !is_true(xrd, "Established")).await;
+    let roles = ["crossplane", "edit", "view", "browse"].map(|suffix| {
+        let mut role = role(&format!("xapps.{group}"));
+        role["metadata"]["name"] = format!("crossplane:composite:xapps.{group}:aggregate-to-{suffix}").into();
+        role
+    });
+    for role in &roles {
+        let is_empty = |role: &Value| role["rules"].as_array().is_none_or(Vec::is_empty);
+        until(&session, role, "it grants nothing", is_empty).await;
+    }
+    // Without an owner it is the XRD's again, and so are the rights.
+    patch(json!({"metadata": {"ownerReferences": null}})).await;
+    let again = json!({"metadata": {"labels": {"look": "again"}}});
+    let write = cluster::Write::by("person");
+    session.patch(&reference(&xrd), cluster::PatchType::Merge, &again, write).await.unwrap();
+    until(&session, &xrd, "it is established again", |xrd| is_true(xrd, "Established")).await;
+    for role in &roles {
+        let has_rules = |role: &Value| role["rules"].as_array().is_some_and(|rules| !rules.is_empty());
+        until(&session, role, "it grants the kind", has_rules).await;
+    }
+    delete(&session, &xrd).await;
+    until_gone(&session, &xrd).await;
+}
+
 /// As after a restore from a backup without owner references.
 #[tokio::test]
 async fn a_crd_of_the_xrd_that_lost_its_controller_is_taken_back() {

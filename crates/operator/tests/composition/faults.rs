@@ -169,6 +169,7 @@ async fn objects_that_went_with_their_crd_are_composed_again_when_it_is_back() {
     assert_eq!(composed.refs().await, refs);
 }
 
+/// One of its objects has a name that Crossplane generated: it is known by the reference to it, and by nothing else.
 #[tokio::test]
 async fn a_conversion_webhook_that_is_down_neither_loses_nor_doubles_anything() {
     world();
@@ -180,13 +181,37 @@ async fn a_conversion_webhook_that_is_down_neither_loses_nor_doubles_anything() 
     let definition = apply(&session, &definition).await;
     until(&session, &definition, "it is established", |crd| is_true(crd, "Established")).await;
     webhook.set_up(true);
+    let name = "faults-conversion-x7k2p";
+    let refs =
+        json!([{"apiVersion": format!("{kind}/v1"), "kind": "Widget", "name": name, "namespace": "default"}]);
+    let platform = Platform::with("faults-conversion", compose, legacy_xrd, &[]).await;
+    let none_yet = json!({"compositionRef": {"name": "none-yet"}, "resourceRefs": refs});
+    let xr = apply(&session, &platform.object("XApp", "faults-conversion", None, &none_yet)).await;
+    let generated = json!({
+        "apiVersion": format!("{kind}/v2"), "kind": "Widget",
+        "metadata": {
+            "name": name, "namespace": "default",
+            "annotations": {"crossplane.io/composition-resource-name": "a"},
+            "labels": {"crossplane.io/composite": "faults-conversion"},
+            "ownerReferences": [{
+                "apiVersion": xr["apiVersion"], "kind": "XApp", "name": "faults-conversion",
+                "uid": xr["metadata"]["uid"], "controller": true, "blockOwnerDeletion": true,
+            }],
+        },
+    });
+    apply(&session, &generated).await;
     let spec = |size: u32| json!({"letters": "ab", "space": "default", "group": kind, "size": size});
-    let composed = Composed::new("faults-conversion", &spec(1)).await;
+    let xr = platform.object("XApp", "faults-conversion", None, &Value::Null);
+    let composed = Composed { platform, xr };
+    composed.ask(&spec(1)).await;
     let before = composed.until_composed(2).await;
+    assert!(before.iter().any(|widget| widget["metadata"]["name"] == name), "{before:#?}");
+    let refs = composed.refs().await;
 
     webhook.set_up(false);
     composed.ask(&spec(2)).await;
     composed.until_refused("conversion webhook").await;
+    assert_eq!(composed.refs().await, refs, "what cannot be read is not gone");
     webhook.set_up(true);
     for widget in &before {
         until(&session, widget, "it is changed", |widget| widget["spec"]["size"] == 2).await;

@@ -35,3 +35,4 @@ mod shards;
 mod takeover;
 mod thawed;
 mod unserved;
+mod waiting;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use cluster::{Connection, Session};
-use functions::{ServeOptions, Server, Transport};
+use functions::{Function, ServeOptions, Server, Transport};
 use http::{Method, Request};
 use kube::client::Body;
 use operator::runtime::events::Events;
@@ -115,10 +116,15 @@ pub(crate) struct Offer {
 
 impl Offer {
     pub(crate) async fn new(sandbox: &'static Sandbox, test: &str) -> Self {
+        Self::with(sandbox, test, maps).await
+    }
+
+    /// One whose function is `run`.
+    pub(crate) async fn with(sandbox: &'static Sandbox, test: &str, run: impl Function) -> Self {
         let server = Server::bind(ServeOptions::new("127.0.0.1:0", Transport::Insecure)).await.unwrap();
         let function = format!("function-{test}");
         let functions = BTreeMap::from([(function.clone(), server.address().unwrap().to_string())]);
-        tokio::spawn(server.run(maps, std::future::pending()));
+        tokio::spawn(server.run(run, std::future::pending()));
         let (session, group) = (Session::new(sandbox.client().await), group(test));
         apply(&session, &composition(&group, &group, &[&function])).await;
         let xrd = apply(&session, &legacy_xrd(&group)).await;
@@ -132,9 +138,14 @@ impl Offer {
 
     /// An XR or a claim that asks for these letters.
     pub(crate) fn object(&self, kind: &str, namespace: Option<&str>, letters: &str) -> Value {
+        self.named(kind, &self.name, namespace, letters)
+    }
+
+    /// One of several.
+    pub(crate) fn named(&self, kind: &str, name: &str, namespace: Option<&str>, letters: &str) -> Value {
         let mut object = json!({
             "apiVersion": format!("{}/v1", self.group), "kind": kind,
-            "metadata": {"name": self.name}, "spec": {"maps": letters},
+            "metadata": {"name": name}, "spec": {"maps": letters},
         });
         if let Some(namespace) = namespace {
             object["metadata"]["namespace"] = namespace.into();
@@ -166,7 +177,10 @@ impl Writes {
 }
 
 /// An operator that runs until it is killed.
-pub(crate) struct Operator(Option<Runtime>);
+pub(crate) struct Operator {
+    runtime: Option<Runtime>,
+    pub(crate) metrics: Metrics,
+}
 
 impl Operator {
     /// Starts one that calls `functions` in the clear, and dies at `last`.
@@ -224,30 +238,44 @@ impl Operator {
         Self::start_on(options, async move || writes.of(sandbox.client().await))
     }
 
+    /// Starts one that makes one call of a function at a time, and lets others wait for so long.
+    pub(crate) fn start_calling_one_by_one(
+        sandbox: &'static Sandbox,
+        functions: BTreeMap<String, String>,
+        max_wait: Duration,
+    ) -> Self {
+        let functions =
+            FunctionOptions { endpoints: functions, concurrency: 1, max_wait, ..FunctionOptions::default() };
+        let options = Options { functions, ..options(BTreeMap::new()) };
+        Self::start_on(options, async || sandbox.client().await)
+    }
+
     fn start_on<F>(options: Options, connect: impl FnOnce() -> F + Send + 'static) -> Self
     where
         F: Future<Output = kube::Client> + Send,
     {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let metrics = Metrics::new();
+        let counted = metrics.clone();
         runtime.spawn(async move {
             let session = Session::new(connect().await);
-            let events = Events::start(session.client().clone(), "test", Metrics::new());
-            let context = Context::new(session, events, Metrics::new(), options);
+            let events = Events::start(session.client().clone(), "test", counted.clone());
+            let context = Context::new(session, events, counted, options);
             composition::run(context, CancellationToken::new()).await;
         });
-        Self(Some(runtime))
+        Self { runtime: Some(runtime), metrics }
     }
 
     /// Kills it: nothing it is doing is finished.
     pub(crate) fn kill(mut self) {
-        self.0.take().unwrap().shutdown_background();
+        self.runtime.take().unwrap().shutdown_background();
     }
 }
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
+        if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }

@@ -19,6 +19,7 @@ use crate::fixture::{
     World, apply, composition, condition, condition_line, delete, get, group, is_true, legacy_xrd, session,
     until, until_gone, until_recorded, world,
 };
+use crate::operators::{Offer, alone};
 use crate::platform::{asked, desire, map};
 
 /// Composes a map with what is asked for.
@@ -221,4 +222,23 @@ async fn what_is_not_of_the_function_is_left_alone() {
     };
     check("Service", "", json!({"spec": {"ports": [{"port": 80}]}})).await;
     check("Secret", "-tls-server", json!({"data": {"password": "aHVudGVyMg=="}})).await;
+}
+
+#[tokio::test]
+async fn a_package_whose_function_is_called_at_the_endpoint_of_a_flag_does_not_run() {
+    let (sandbox, _turn) = alone().await;
+    let offer = Offer::new(sandbox, "flag").await;
+    let name = offer.functions.keys().next().unwrap().clone();
+    let mut packaged = function(&name, "v1");
+    packaged["spec"].as_object_mut().unwrap().remove("runtimeConfigRef");
+    apply(&offer.session, &packaged).await;
+    let operator = offer.start();
+    let healthy = until(&offer.session, &packaged, "it is healthy", |it| is_true(it, "Healthy")).await;
+    let about = condition(&healthy, "Installed").unwrap()["message"].as_str().unwrap();
+    assert_eq!(about, "called at the endpoint of --function; no package is installed");
+    assert_eq!(revisions(&offer.session, &name).await, Vec::<Value>::new());
+    let kind = "apps/v1/Deployment".parse().unwrap();
+    let deployments = offer.session.list(&kind, &Selection::default()).await.unwrap().items;
+    assert_eq!(deployments, Vec::<Value>::new());
+    operator.kill();
 }

@@ -1,10 +1,16 @@
 //! What functions ask for: given to them, and watched for them.
 
+use std::collections::BTreeMap;
+
 use composition::protocol::{Match, ResourceSelector, SchemaSelector};
 use functions::{FunctionError, RunRequest, RunResponse, response};
+use http::Request;
+use kube::client::Body;
 use serde_json::{Value, json};
 
-use crate::fixture::{apply, delete, group, legacy_xrd, session, until};
+use crate::crash::maps;
+use crate::fixture::{apply, condition, delete, group, is_true, legacy_xrd, session, until};
+use crate::operators::{Offer, Operator, alone};
 use crate::platform::{Platform, asked_text, map};
 
 fn status(rsp: &mut RunResponse, text: impl Into<String>) {
@@ -89,4 +95,93 @@ async fn schemas_are_complete_and_bootstrap_requirements_are_given_at_once() {
     apply(&session, &claim).await;
     let says = |claim: &Value| claim["status"]["coolerField"] == "name: string, given: 1, references: false";
     until(&session, &claim, "the function has all it asked for", says).await;
+}
+
+fn labelled(kind: &str, value: &str) -> ResourceSelector {
+    ResourceSelector {
+        api_version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        matching: Match::Labels(BTreeMap::from([("of".to_owned(), value.to_owned())])),
+        namespace: None,
+    }
+}
+
+/// A function that requires a lot and never answers.
+#[tokio::test]
+async fn a_function_that_requires_much_and_never_answers_holds_up_no_other() {
+    let group = group("much");
+    let of = group.split('.').next().unwrap().to_owned();
+    let session = session();
+    for number in 0..4 {
+        let mut large = map(&json!({"text": "x".repeat(500_000)}));
+        large["metadata"]["name"] = format!("{of}-{number}").into();
+        large["metadata"]["labels"] = json!({"of": of});
+        apply(&session, &large).await;
+    }
+    let hungry = Platform::new("much", move |request: RunRequest| {
+        let of = of.clone();
+        async move {
+            if request.required_resources.contains_key("all") {
+                std::future::pending::<()>().await;
+            }
+            let mut rsp = response::to(&request);
+            rsp.requirements.resources.insert("all".to_owned(), labelled("ConfigMap", &of));
+            Ok(rsp)
+        }
+    })
+    .await;
+    for number in 0..30 {
+        apply(&session, &hungry.claim(&format!("much-{number}"), json!({}))).await;
+    }
+    let stuck = |xr: &Value| !is_true(xr, "Synced") && condition(xr, "Synced").is_some();
+    hungry.xr(&hungry.claim("much-0", json!({})), "its function does not answer", stuck).await;
+
+    let modest = Platform::new("modest", maps).await;
+    for number in 0..10 {
+        apply(&session, &modest.claim(&format!("modest-{number}"), json!({"maps": "a"}))).await;
+    }
+    for number in 0..10 {
+        let claim = modest.claim(&format!("modest-{number}"), json!({"maps": "a"}));
+        until(&session, &claim, "it is ready", |claim| is_true(claim, "Ready")).await;
+    }
+}
+
+/// Whoever may watch all Secrets with a label gets every one that is given it later.
+#[tokio::test]
+async fn secrets_that_are_required_by_labels_are_listed_and_not_watched() {
+    let (sandbox, _turn) = alone().await;
+    let run = |request: RunRequest| async move {
+        let mut rsp = response::to(&request);
+        rsp.requirements.resources.insert("secrets".to_owned(), labelled("Secret", "listed"));
+        if let Some(found) = request.required_resources.get("secrets") {
+            status(&mut rsp, format!("{} found", found.len()));
+        }
+        Ok::<_, FunctionError>(rsp)
+    };
+    let offer = Offer::with(sandbox, "listed", run).await;
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "listed", "namespace": "default", "labels": {"of": "listed"}},
+    });
+    apply(&offer.session, &secret).await;
+    let seen: std::sync::Arc<std::sync::Mutex<Vec<String>>> = std::sync::Arc::default();
+    let (functions, requests) = (offer.functions.clone(), std::sync::Arc::clone(&seen));
+    let operator = Operator::start_with(functions, async move || {
+        let client = sandbox.client().await;
+        let service = tower::service_fn(move |request: Request<Body>| {
+            requests.lock().unwrap().push(request.uri().to_string());
+            let client = client.clone();
+            async move { client.send(request).await }
+        });
+        kube::Client::new(service, "default")
+    });
+    let xr = offer.object("XApp", None, "");
+    apply(&offer.session, &xr).await;
+    let says = |xr: &Value| xr["status"]["coolerField"] == "1 found";
+    until(&offer.session, &xr, "it has what it requires", says).await;
+    operator.kill();
+    let seen = seen.lock().unwrap();
+    let of_secrets = seen.iter().filter(|uri| uri.contains("/secrets?") && uri.contains("labelSelector"));
+    let (watched, listed): (Vec<_>, Vec<_>) = of_secrets.partition(|uri| uri.contains("watch=true"));
+    assert!(!listed.is_empty() && watched.is_empty(), "{listed:?} {watched:?}");
 }

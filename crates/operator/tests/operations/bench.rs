@@ -45,7 +45,7 @@ pub(crate) fn key_dir() -> PathBuf {
 pub(crate) fn client(server: &Server) -> Client {
     let nothing = |_: &str| None;
     let credentials = Credentials::from_config_file(server.config_file(), None, &nothing);
-    Client::new(credentials, Connections::new(), calls(server), &nothing).unwrap()
+    Client::new(credentials, Connections::new(), calls(server, CALLS_PER_SECOND), &nothing).unwrap()
 }
 
 /// The queues of a client, as another program would call them.
@@ -53,14 +53,17 @@ pub(crate) fn queues(client: &Client) -> Resources<'_> {
     client.resources(Catalogue::standard().get("queue/Queue").unwrap())
 }
 
-fn calls(server: &Server) -> oraclecloud::Settings {
+/// So many that no test waits for its turn.
+const CALLS_PER_SECOND: f64 = 10_000.0;
+
+fn calls(server: &Server, per_second: f64) -> oraclecloud::Settings {
     let mut endpoints = Endpoints::default();
     // Each region has resources of its own.
     endpoints.add(&format!("{}/{{region}}", server.url())).unwrap();
     oraclecloud::Settings {
         deadline: Duration::from_secs(60),
         endpoints,
-        limiter: RateLimiter::new(10_000.0),
+        limiter: RateLimiter::new(per_second),
     }
 }
 
@@ -152,6 +155,20 @@ impl Bench {
         Self::start(test, namespace, server, session, options, environment)
     }
 
+    /// With an operator that makes no more calls in a second than this.
+    pub(crate) async fn limited(test: &str, per_second: f64) -> Self {
+        let namespace = namespace(test).await;
+        let server = server().await;
+        let options = operator::Options {
+            // A create waits for its turn, too.
+            operations: Schedule { create_grace: Duration::from_secs(120), ..quick() },
+            oci: calls(&server, per_second),
+            ..operator::Options::on(Connection::default())
+        };
+        let session = session(&namespace).await;
+        Self::start_with(test, namespace, server, session, options, at_home)
+    }
+
     /// With the rights of this session, and no others.
     pub(crate) async fn with_rights(test: &str, namespace: Namespace, session: Session) -> Self {
         let options =
@@ -183,11 +200,19 @@ impl Bench {
         options: operator::Options,
         environment: fn(&str) -> Option<String>,
     ) -> Self {
-        let options = operator::Options {
-            oci: calls(&server),
-            namespace: manifest::Namespace::new(namespace.name()),
-            ..options
-        };
+        let options = operator::Options { oci: calls(&server, CALLS_PER_SECOND), ..options };
+        Self::start_with(test, namespace, server, session, options, environment)
+    }
+
+    fn start_with(
+        test: &str,
+        namespace: Namespace,
+        server: Server,
+        session: Session,
+        options: operator::Options,
+        environment: fn(&str) -> Option<String>,
+    ) -> Self {
+        let options = operator::Options { namespace: manifest::Namespace::new(namespace.name()), ..options };
         let events = Events::start(session.client().clone(), test, Metrics::new());
         let context = Context { environment, ..Context::new(session, events, Metrics::new(), options) };
         let stop = CancellationToken::new();

@@ -322,7 +322,14 @@ async fn what_a_restore_of_the_cluster_has_undone_is_found_and_not_created_again
         let undo = async |namespace: &Namespace| {
             namespace.merge_as("etcd", &stream, &json!({"metadata": {"finalizers": null}})).await;
             namespace
-                .kubectl(&["patch", "stream", "clicks", "--subresource=status", "--type=merge", "--patch={\"status\": null}"])
+                .kubectl(&[
+                    "patch",
+                    "stream",
+                    "clicks",
+                    "--subresource=status",
+                    "--type=merge",
+                    "--patch={\"status\": null}",
+                ])
                 .unwrap();
         };
         if restarts {
@@ -368,13 +375,11 @@ async fn first_creates_read_no_listing_and_others_share_one() {
     assert!(listings < queues.len(), "{listings} listings for {} objects", queues.len());
 }
 
-/// Every object is due all the time, and the cloud is slow.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_change_is_taken_up_before_everything_that_is_merely_due() {
-    const OBJECTS: usize = 60;
-    let bench = Bench::new("changes_first").await;
+/// How many calls go before the first one for an object that a user has just changed, while every object is due all the
+/// time.
+async fn calls_before_a_change(bench: &Bench, objects: usize) -> usize {
     let mut queues = Vec::new();
-    for number in 0..OBJECTS {
+    for number in 0..objects {
         queues.push(bench.apply(&bench.queue(&format!("queue-{number}"), json!({}))).await);
     }
     for queue in &queues {
@@ -384,21 +389,36 @@ async fn a_users_change_is_taken_up_before_everything_that_is_merely_due() {
     bench.server.faults().inject(Fault { operation: Operation::GetQueue, nth: 1, times: u32::MAX, kind });
     // Longer than the drift interval, so that all are due.
     tokio::time::sleep(Duration::from_secs(4)).await;
-    let changed = &queues[OBJECTS / 2];
+    let changed = &queues[objects / 2];
     let id = ocid(&bench.namespace.get(changed).await.unwrap());
     bench.change(changed, &json!({"spec": {"visibilityInSeconds": 45}})).await;
-    let before = calls(&bench);
-    let get = loop {
+    let before = calls(bench);
+    loop {
         let journal = bench.server.journal().entries();
         let is_get = |entry: &oraclecloud_emulator::JournalEntry| {
             entry.operation == Some(Operation::GetQueue) && entry.resource.as_ref() == Some(&id)
         };
         if let Some(position) = journal[before..].iter().position(is_get) {
-            break position;
+            return position;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
-    };
-    assert!(get <= 16, "{get} looks for drift went before it");
+    }
+}
+
+/// The cloud is slow.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_change_is_taken_up_before_everything_that_is_merely_due() {
+    let bench = Bench::new("changes_first").await;
+    let before = calls_before_a_change(&bench, 60).await;
+    assert!(before <= 16, "{before} looks for drift went before it");
+}
+
+/// All calls wait for their turn.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_change_does_not_wait_behind_others_for_the_rate_limit() {
+    let bench = Bench::limited("limited", 4.0).await;
+    let before = calls_before_a_change(&bench, 16).await;
+    assert!(before <= 5, "{before} looks for drift went before it");
 }
 
 #[tokio::test]

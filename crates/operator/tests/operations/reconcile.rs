@@ -124,7 +124,7 @@ fn api(namespace: &Namespace, kind: Kind) -> Api<DynamicObject> {
 }
 
 fn service(kind: Kind, server: &Server) -> Described {
-    Described::new(kind, Ok(client(server)), Metrics::new())
+    Described::new(kind, Ok(client(server)), &Metrics::new())
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use operator::{Error, Options, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use testkit::proxy::TcpProxy;
 use testkit::{Namespace, Sandbox};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -93,6 +94,66 @@ async fn a_stopped_operator_releases_its_lease_at_once() {
     second.end().await.unwrap();
     let last = place.holder("no leader", |last| last != next).await;
     assert_eq!(last, "");
+}
+
+#[tokio::test]
+async fn operators_of_two_shards_lead_at_the_same_time() {
+    let place = Place::new("shards").await;
+    // The account may use no other lease than that of an operator for everything.
+    let connection =
+        Connection { config_paths: vec![Sandbox::shared().kubeconfig()], ..Connection::default() };
+    let start = async |selector: &str| {
+        let address = free_address().await;
+        let options = Options {
+            connection: connection.clone(),
+            shard: selector.parse().unwrap(),
+            metrics_address: Some(address),
+            ..place.options()
+        };
+        let running = Running::start(options);
+        while TcpStream::connect(address).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        (running, address)
+    };
+    let (one, first) = start("plimsoll.dev/shard=one").await;
+    let (rest, second) = start("!plimsoll.dev/shard").await;
+    let both = async {
+        let leads =
+            async |address| get(address, "/metrics").await.lines().any(|line| line == "plimsoll_leader 1");
+        while !(leads(first).await && leads(second).await) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, both).await.expect("both lead");
+    for running in [one, rest] {
+        running.end().await.unwrap();
+    }
+}
+
+/// As after a route was lost: all connections stay open, and nothing passes over them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_whose_connections_are_dead_renews_its_lease_over_a_new_one() {
+    let place = Place::new("dead-connections").await;
+    let kubeconfig = std::fs::read_to_string(&place.kubeconfig).unwrap();
+    let (_, server) = kubeconfig.split_once("https://").unwrap();
+    let is_part = |part: char| part.is_ascii_digit() || part == '.' || part == ':';
+    let server = server.split(|part| !is_part(part)).next().unwrap();
+    let proxy = TcpProxy::start(server.parse().unwrap()).await;
+    std::fs::write(&place.kubeconfig, kubeconfig.replace(server, &proxy.address().to_string())).unwrap();
+    let running = Running::start(place.options());
+    let holder = place.holder("it leads", |holder| !holder.is_empty()).await;
+    let renewed = |lease: &Value| lease["spec"]["renewTime"].clone();
+    let mut last = Value::Null;
+    for round in 0..4 {
+        let is_new = |lease: &Value| renewed(lease) != last && holder_of(lease) == holder;
+        let seen = place.namespace.until(&lease(), "it is renewed", |lease| lease.is_some_and(is_new)).await;
+        last = renewed(&seen.unwrap());
+        if round == 0 {
+            proxy.lose();
+        }
+    }
+    running.end().await.unwrap();
 }
 
 #[tokio::test]

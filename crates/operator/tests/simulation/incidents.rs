@@ -48,6 +48,10 @@ pub(crate) enum Incident {
     Define,
     Weather(Weather),
     Kill(Kill),
+    /// The clock of the operators is set forward by so many seconds, or back.
+    SetClock {
+        forward: i64,
+    },
     Restart,
     /// The leader stands still, and another takes over when its lease has expired.
     Freeze {
@@ -113,7 +117,8 @@ fn incident(random: &mut fastrand::Rng) -> Incident {
         33..=34 => Incident::Define,
         35..=38 => Incident::Weather(weather(random)),
         39..=43 => Incident::Kill(Kill { after_calls: random.u32(..40), takes_effect: random.bool() }),
-        44..=45 => Incident::Restart,
+        44 => Incident::Restart,
+        45 => Incident::SetClock { forward: random.i64(-7200..7200) },
         46..=47 => Incident::Freeze { until_takeover: random.u64(100..2000) },
         _ => Incident::Thaw { notices_after: random.u64(..3000) },
     }
@@ -263,6 +268,7 @@ impl Stage {
             }
             Incident::Weather(weather) => world.weather = *weather,
             Incident::Kill(kill) => world.kill = Some(*kill),
+            Incident::SetClock { forward } => world.clock.set_forward(*forward),
             Incident::Restart | Incident::Freeze { .. } | Incident::Thaw { .. } => {}
         }
     }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use operator::runtime::clock::Clock;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
@@ -80,6 +81,8 @@ pub(crate) struct World {
     pub(crate) rules: Rules,
     pub(crate) weather: Weather,
     pub(crate) kill: Option<Kill>,
+    /// The clock of the operators.
+    pub(crate) clock: Clock,
     pub(crate) lives: Vec<Life>,
     /// Everything that happened, for a failure's report.
     pub(crate) journal: Vec<String>,
@@ -99,9 +102,12 @@ pub(crate) struct World {
 
 impl Network {
     pub(crate) fn new(seed: u64) -> Arc<Self> {
+        let server = Server::new();
+        let clock = Clock::starting_at(server.clock.now());
         let world = World {
             seed,
-            server: Server::new(),
+            server,
+            clock,
             rules: Rules::default(),
             weather: Weather::default(),
             kill: None,

@@ -38,7 +38,7 @@ impl Operator {
             world.lives.push(Life::Alive);
             let client = world.lives.len() - 1;
             world.note(format_args!("operator {client} starts"));
-            (client, world.server.clock)
+            (client, world.clock.clone())
         };
         let session = Session::new(api(Arc::clone(network), client));
         let metrics = Metrics::new();

@@ -54,7 +54,7 @@ async fn certificate(session: &Session, revision: &Object) -> Option<Validity> {
     let (namespace, name) = function_secret(revision)?;
     let target = ObjectRef::new("v1/Secret".parse().ok()?, Namespace::new(&namespace), name);
     let secret: Value = session.read(&target).await.ok()??.object;
-    Validity::of(&operator::decode_secret(&secret, "tls.crt")?)
+    Validity::of(&manifest::secret::decoded_entry(secret.as_object()?, "tls.crt")?)
 }
 
 fn describe(

@@ -12,11 +12,11 @@ use composition::function::{Function, Location, is_built_in};
 use composition::health::{ReconcileFailure, Stage};
 use composition::observed::Observed;
 use composition::pipeline::{Audience, Outcome, Pipeline};
-use composition::protocol::{ConditionStatus, Object, SecretData, State};
+use composition::protocol::{self, ConditionStatus, Object, SecretData, State};
 use composition::readiness::{Child, ChildState};
 use composition::render::{self, RenderInput};
 use composition::status::{Reconcile, report};
-use composition::{FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage_collection, object};
+use composition::{RunError, RunErrorClass, crd, desired, garbage_collection, object};
 use diag::Diagnostic;
 use functions::{Functions, Options};
 use jiff::Timestamp;
@@ -150,14 +150,13 @@ async fn run(
     };
     let mut pipeline = Pipeline::new(audience).with_context(inputs.context.clone());
     for step in steps {
-        let mut request = pipeline.request(step, observed, credentials(inputs, step)?);
-        for (name, selector) in step.requirements.resources() {
-            request.required_resources.insert(name, files.find(&selector));
-        }
-        for (name, selector) in step.requirements.schemas() {
-            request.required_schemas.insert(name, files.schema_of(&selector));
-        }
-        match runner.run(&step.function_ref.name, &request).await {
+        let request = pipeline.request(step, observed, credentials(inputs, step)?);
+        let given = protocol::Requirements {
+            resources: step.requirements.resources(),
+            schemas: step.requirements.schemas(),
+            ..protocol::Requirements::default()
+        };
+        match runner.run_given(&step.function_ref.name, &request, &given).await {
             Ok(answer) => pipeline.answered(&step.step, &request.meta.tag, answer),
             Err(error) => pipeline.failed(&step.step, &step.function_ref.name, error),
         }

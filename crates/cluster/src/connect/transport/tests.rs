@@ -1,7 +1,11 @@
 //! Tests against servers on loopback that speak TLS, break off, or refuse connections.
 
-use std::sync::Mutex as StdMutex;
+mod dead;
 
+use std::sync::Mutex as StdMutex;
+use std::sync::atomic::Ordering;
+
+use base64::Engine as _;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -282,7 +286,8 @@ async fn a_silent_server_or_proxy_times_out() {
         let endpoint = endpoint::resolve(&connection, &Environment::default()).unwrap();
         assert_eq!(endpoint.to_string(), place);
         let transport =
-            Transport::with_timeout(endpoint, "plimsoll/test", Duration::from_millis(100)).unwrap();
+            Transport::with_timeouts(endpoint, "plimsoll/test", Duration::from_millis(100), DEAD_AFTER)
+                .unwrap();
         let session = Session::new(kube::Client::new(transport, "default"));
         let error = get_with(&session).await.unwrap_err();
         assert_eq!(error.class(), Class::ConnectionFailed);

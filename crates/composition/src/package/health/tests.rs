@@ -70,6 +70,16 @@ fn a_deployment_serves_when_it_is_available() {
         Some(deployment(unavailable)),
         Some("function package deployment is unavailable with message: no Pods"),
     );
+    // A changed runtime config has not been rolled out yet.
+    let mut changed = deployment(json!([{"type": "Available", "status": "True"}]));
+    changed.insert("metadata".to_owned(), json!({"generation": 2}));
+    changed["status"]["observedGeneration"] = json!(1);
+    check(
+        Some(changed),
+        Some(
+            "function package deployment is unavailable with message: the controller has observed generation 1 of 2",
+        ),
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 
 use composition::protocol::{RunRequest, RunResponse};
 use tokio::sync::oneshot;
@@ -45,7 +46,7 @@ fn channel_to(folder: &Path, names: watch::Receiver<Vec<&'static str>>, options:
 
 async fn call(channel: &Channel) -> Result<RunResponse, RunError> {
     let request = encode(&RunRequest::default()).bytes;
-    channel.call(channel.turn().await?, request, &Reservation::default()).await
+    channel.call(channel.turn(false).await?, request, &Reservation::default()).await
 }
 
 async fn wait_for_connections(channel: &Channel, count: usize) {

@@ -17,7 +17,6 @@ use serde_json::Value;
 use super::{Binder, ClaimMemory};
 use crate::composition::MANAGER;
 use crate::composition::events::record_new;
-use crate::composition::standing;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;
@@ -94,7 +93,7 @@ impl Reconciler for Binder {
 
     async fn forget(&self, _key: &Key, memory: ClaimMemory) {
         if let Some(uid) = memory.counted {
-            self.engine.metrics.claim(&uid, Vec::new());
+            self.engine.counts.claims.forget(&uid);
         }
     }
 }
@@ -127,11 +126,11 @@ impl Binder {
 
     /// Counts the claim by its conditions.
     fn count(&self, key: &Key, memory: &mut ClaimMemory) {
-        let Some(claim) = self.claims.store.get(key) else { return };
-        let Some(claim) = claim.as_object() else { return };
-        let Some(uid) = object::uid(claim) else { return };
-        self.engine.metrics.claim(uid, standing::of(self.kind.name(), claim));
-        memory.counted = Some(uid.to_owned());
+        let claim = self.claims.store.get(key);
+        let claim = claim.as_ref().and_then(|claim| claim.as_object());
+        if let Some(uid) = claim.and_then(|claim| self.engine.counts.claims.count(self.kind.name(), claim)) {
+            memory.counted = Some(uid);
+        }
     }
 
     /// The XR called `name`. If the store lacks it, the store may be behind.

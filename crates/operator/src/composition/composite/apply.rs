@@ -21,14 +21,12 @@ use super::actor::Actor;
 use super::memory::XrMemory;
 use super::{Composer, Result, failed};
 use crate::composition::MANAGER;
-use crate::runtime::client::{ApiError, ObjectClient};
+use crate::runtime::client::{ApiError, ObjectClient, Part};
 use crate::runtime::controller::ReconcileError;
 use crate::runtime::store::Key;
 
 /// How often taking over a composed resource is retried before it is applied anyway.
 const MAX_TAKE_OVERS: usize = 5;
-/// How often a write is repeated on a newer version before the reconcile is.
-const MAX_REFRESHES: usize = 3;
 
 impl Composer {
     /// Renders what the functions desire.
@@ -70,47 +68,12 @@ impl Composer {
             ReconcileFailure::engine(Stage::Compose, "ControlledByOther", format!("{what}: {error}"))
         })?;
         for deletion in deletions {
-            if observed.get(&deletion.key).is_some_and(object::is_being_deleted) {
-                continue;
+            match observed.get(&deletion.key) {
+                Some(child) if !object::is_being_deleted(child) => {
+                    delete(&deletion, child, what, &actor.client).await?;
+                }
+                _ => {}
             }
-            self.delete(&deletion, what, &actor.client).await?;
-        }
-        Ok(())
-    }
-
-    async fn delete(&self, deletion: &Deletion, what: &str, client: &ObjectClient) -> Result<()> {
-        let (kind, name) = (deletion.object.kind(), &deletion.object.name);
-        let named = format!("composed resource {:?} (a {kind} named {name})", deletion.key);
-        match self.remove_labels(deletion, client).await {
-            Err(error) if error.is_not_found() => return Ok(()),
-            outcome => outcome.map_err(|error| {
-                let text = format!("{what}: cannot cleanup composed resource labels of {named}");
-                failed(Stage::Compose, &text, &error)
-            })?,
-        }
-        let uid = deletion.uid.as_deref();
-        let deleted = client.delete(&deletion.object, uid, None, Propagation::Foreground).await;
-        deleted
-            .map(|_| ())
-            .map_err(|error| failed(Stage::Compose, &format!("{what}: cannot delete {named}"), &error))
-    }
-
-    /// Removes the labels that tie garbage to the XR, from the newest version if another writer was first.
-    async fn remove_labels(
-        &self,
-        deletion: &Deletion,
-        client: &ObjectClient,
-    ) -> std::result::Result<(), ApiError> {
-        let mut unlabelled = deletion.unlabelled.clone();
-        let mut conflicts = 0;
-        while let Some(object) = &unlabelled {
-            match client.replace(object, MANAGER).await {
-                Err(error) if error.is_conflict() && conflicts < MAX_REFRESHES => conflicts += 1,
-                done => return done.map(|_| ()),
-            }
-            let live = self.engine.client.read(&deletion.object).await?;
-            let live = live.filter(|live| object::uid(live) == deletion.uid.as_deref());
-            unlabelled = live.as_ref().and_then(without_labels);
         }
         Ok(())
     }
@@ -252,6 +215,21 @@ impl Composer {
         }
         Ok(())
     }
+}
+
+/// Deletes garbage, after the labels that tie it to the XR.
+async fn delete(deletion: &Deletion, child: &Object, what: &str, client: &ObjectClient) -> Result<()> {
+    let (kind, name) = (deletion.object.kind(), &deletion.object.name);
+    let named = format!("composed resource {:?} (a {kind} named {name})", deletion.key);
+    client.edit(child.clone(), Part::Whole, MANAGER, without_labels).await.map_err(|error| {
+        let text = format!("{what}: cannot cleanup composed resource labels of {named}");
+        failed(Stage::Compose, &text, &error)
+    })?;
+    let uid = deletion.uid.as_deref();
+    let deleted = client.delete(&deletion.object, uid, None, Propagation::Foreground).await;
+    deleted
+        .map(|_| ())
+        .map_err(|error| failed(Stage::Compose, &format!("{what}: cannot delete {named}"), &error))
 }
 
 struct AppliedChild {

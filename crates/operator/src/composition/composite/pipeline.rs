@@ -12,16 +12,16 @@ use composition::protocol::{
     Match, Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
 };
 use composition::requeue::ContentHash;
-use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
+use composition::{RunErrorClass, pipeline::Failure};
 use diag::error_chain;
 use functions::{Reservation, ResolveError, ResolveFuture, Resolver};
 use serde_json::Value;
-use tokio::time::Instant;
 
 use super::Composer;
 use super::observe::content_hash;
 use crate::composition::schema;
 use crate::composition::watches::{Scope, Watched, is_secret};
+use crate::runtime::controller::goes_first;
 
 /// Stands in for the tag of our requests: `functions` sends the real one, and puts this into a response that carries it.
 const TAG: &str = "pass";
@@ -59,26 +59,32 @@ impl Composer {
         };
         let mut pipeline = Pipeline::new(audience);
         let resolver = StoreResolver { composer: self, opened: Mutex::default() };
-        let runner = self.engine.functions.runner(&resolver);
+        let runner = self.engine.functions.runner(&resolver).going_first(goes_first());
         let mut required = BTreeMap::new();
         let mut failure = None;
         let mut unreachable = None;
         for step in &revision.spec.pipeline {
-            let request =
-                match self.request(&pipeline, step, observed, &resolver, before.get(&step.step)).await {
-                    Ok(request) => request,
-                    Err(error) => {
-                        failure = Some(ReconcileFailure { step: Some(step.step.clone()), ..error });
-                        break;
-                    }
-                };
+            let request = match self.request(&pipeline, step, observed).await {
+                Ok(request) => request,
+                Err(error) => {
+                    failure = Some(ReconcileFailure { step: Some(step.step.clone()), ..error });
+                    break;
+                }
+            };
+            let given = match given(step, &resolver, before.get(&step.step)).await {
+                Ok(given) => given,
+                Err(error) => {
+                    failure = Some(ReconcileFailure { step: Some(step.step.clone()), ..error });
+                    break;
+                }
+            };
             let function = &step.function_ref.name;
-            let began = Instant::now();
-            self.engine.metrics.function_waiting(function, self.engine.functions.waiting(function));
-            let answer = runner.run(function, &request).await;
-            self.engine.metrics.function_waiting(function, self.engine.functions.waiting(function));
+            let counts = &self.engine.counts;
+            counts.function_waiting(function, self.engine.functions.waiting(function));
+            let answer = runner.run_given(function, &request, &given).await;
+            counts.function_waiting(function, self.engine.functions.waiting(function));
             let outcome = answer.as_ref().map_or_else(|error| error.class.name(), |_| "ok");
-            self.engine.metrics.function_call(function, outcome, began.elapsed());
+            counts.function_call(function, outcome, runner.take_called());
             match answer {
                 Ok(answer) => {
                     required.insert(step.step.clone(), answer.requirements.clone());
@@ -116,47 +122,9 @@ impl Composer {
         pipeline: &Pipeline,
         step: &Step,
         observed: &Arc<State>,
-        resolver: &StoreResolver<'_>,
-        before: Option<&Requirements>,
     ) -> Result<RunRequest, ReconcileFailure> {
-        let credentials = self.credentials(step).await?;
-        let mut request = pipeline.request(step, observed, credentials);
+        let mut request = pipeline.request(step, observed, self.credentials(step).await?);
         TAG.clone_into(&mut request.meta.tag);
-        let unreadable = |what: &str, name: &str, error: &ResolveError| {
-            let text = format!("cannot fetch bootstrap required {what} for requirement {name:?}: {error}");
-            ReconcileFailure::engine(Stage::Compose, "RequirementUnreadable", text)
-        };
-        for (name, selector) in step.requirements.resources() {
-            let found = resolver.resources(&selector).await;
-            let found = found.map_err(|error| unreadable("resources", &name, &error))?;
-            request.required_resources.insert(name, found);
-        }
-        for (name, selector) in step.requirements.schemas() {
-            let found =
-                resolver.schema(&selector).await.map_err(|error| unreadable("schema", &name, &error))?;
-            request.required_schemas.insert(name, found);
-        }
-        // It will probably require the same as last time; given now, it need not be called twice.
-        let Some(before) = before else { return Ok(request) };
-        for (name, selector) in &before.resources {
-            if let (false, Ok(found)) =
-                (request.required_resources.contains_key(name), resolver.resources(selector).await)
-            {
-                request.required_resources.insert(name.clone(), found);
-            }
-        }
-        for (name, selector) in &before.extra_resources {
-            if let Ok(found) = resolver.resources(selector).await {
-                request.extra_resources.insert(name.clone(), found);
-            }
-        }
-        for (name, selector) in &before.schemas {
-            if let (false, Ok(found)) =
-                (request.required_schemas.contains_key(name), resolver.schema(selector).await)
-            {
-                request.required_schemas.insert(name.clone(), found);
-            }
-        }
         Ok(request)
     }
 
@@ -185,6 +153,40 @@ impl Composer {
         }
         Ok(credentials)
     }
+}
+
+/// What a step is given at its first call: what it requires in the Composition, and what its function required last time.
+/// It will probably require the same again, and need not be called twice then.
+async fn given(
+    step: &Step,
+    resolver: &StoreResolver<'_>,
+    before: Option<&Requirements>,
+) -> Result<Requirements, ReconcileFailure> {
+    let mut given = Requirements::default();
+    for (name, selector) in step.requirements.resources() {
+        resolver.size(&selector).await.map_err(|error| {
+            let text = format!("cannot fetch bootstrap required resources for requirement {name:?}: {error}");
+            ReconcileFailure::engine(Stage::Compose, "RequirementUnreadable", text)
+        })?;
+        given.resources.insert(name, selector);
+    }
+    given.schemas.extend(step.requirements.schemas());
+    let Some(before) = before else { return Ok(given) };
+    for (name, selector) in &before.resources {
+        // If it can no longer be read, the function says whether it still requires it.
+        if !given.resources.contains_key(name) && resolver.size(selector).await.is_ok() {
+            given.resources.insert(name.clone(), selector.clone());
+        }
+    }
+    for (name, selector) in &before.extra_resources {
+        if resolver.size(selector).await.is_ok() {
+            given.extra_resources.insert(name.clone(), selector.clone());
+        }
+    }
+    for (name, selector) in &before.schemas {
+        given.schemas.entry(name.clone()).or_insert_with(|| selector.clone());
+    }
+    Ok(given)
 }
 
 /// A store, and the objects that were last given from it.
@@ -225,10 +227,22 @@ impl StoreResolver<'_> {
 }
 
 impl Resolver for StoreResolver<'_> {
+    fn size<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, usize> {
+        Box::pin(async move {
+            let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
+            if is_listed(selector, &scope) {
+                return Ok(0);
+            }
+            let watched = self.open(&scope);
+            watched.ready().await.map_err(ResolveError)?;
+            Ok(watched.store.size())
+        })
+    }
+
     fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
         Box::pin(async move {
             let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
-            if is_secret(&scope.gvk) && !matches!(selector.matching, Match::Name(_)) {
+            if is_listed(selector, &scope) {
                 return self.list(&scope).await;
             }
             self.open(&scope).ready().await.map_err(ResolveError)?;
@@ -237,11 +251,18 @@ impl Resolver for StoreResolver<'_> {
                 let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
                 format!("{}/{}", text("/metadata/namespace"), text("/metadata/name"))
             });
-            Ok(found.into_iter().map(|object| Resource::of(Value::clone(&object))).collect())
+            let owned =
+                |object: Arc<Value>| Arc::try_unwrap(object).unwrap_or_else(|shared| Value::clone(&shared));
+            Ok(found.into_iter().map(|object| Resource::of(owned(object))).collect())
         })
     }
 
     fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
         Box::pin(schema::of(self.composer.engine.client.session(), selector))
     }
+}
+
+/// Whether the objects are listed whenever they are needed: Secrets are watched only by their names.
+fn is_listed(selector: &ResourceSelector, scope: &Scope) -> bool {
+    is_secret(&scope.gvk) && !matches!(selector.matching, Match::Name(_))
 }

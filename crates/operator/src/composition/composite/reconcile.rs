@@ -30,7 +30,6 @@ use super::observe::fingerprint;
 use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
 use crate::composition::MANAGER;
-use crate::composition::standing;
 use crate::composition::watches::Scope;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;
@@ -93,14 +92,14 @@ impl Reconciler for Composer {
 
     fn on_failure(&self, key: &Key, memory: &mut XrMemory, retry_after: Duration) -> Action {
         memory.due_within(Instant::now(), retry_after);
-        let now = self.engine.clock.now();
+        let now = self.engine.running_for();
         self.queue.signals(key, |signals| BreakerState::tick(signals, now)).requeue_within(Some(retry_after))
     }
 
     async fn forget(&self, key: &Key, memory: XrMemory) {
         self.dependents.forget(&self.engine.watches, key);
         if let Some(uid) = memory.counted {
-            self.engine.metrics.composite(&uid, Vec::new());
+            self.engine.counts.composites.forget(&uid);
         }
     }
 }
@@ -114,7 +113,7 @@ impl Composer {
     ) -> Result<Action, ReconcileError<String>> {
         let Some(xr) = xr.as_object() else { return Ok(Action::await_change()) };
         let composite = Composite::new(xr, self.layout);
-        let now = self.engine.clock.now();
+        let now = self.engine.running_for();
         let (is_forced, breaker) = self.queue.signals(key, |signals| {
             signals.awaited_function = None;
             (std::mem::take(&mut signals.is_forced), BreakerState::tick(signals, now))
@@ -163,11 +162,11 @@ impl Composer {
 
     /// Counts the XR by its conditions.
     fn count(&self, key: &Key, memory: &mut XrMemory) {
-        let Some(xr) = self.xrs.store.get(key) else { return };
-        let Some(xr) = xr.as_object() else { return };
-        let Some(uid) = object::uid(xr) else { return };
-        self.engine.metrics.composite(uid, standing::of(self.kind.name(), xr));
-        memory.counted = Some(uid.to_owned());
+        let xr = self.xrs.store.get(key);
+        let xr = xr.as_ref().and_then(|xr| xr.as_object());
+        if let Some(uid) = xr.and_then(|xr| self.engine.counts.composites.count(self.kind.name(), xr)) {
+            memory.counted = Some(uid);
+        }
     }
 
     /// Everything between the selection of a revision and the status. `xr` and `progress` say how far it came.
@@ -396,11 +395,11 @@ struct BreakerState {
 
 impl BreakerState {
     /// Closes the breaker if it is time to.
-    fn tick(signals: &mut XrSignals, now: Timestamp) -> Self {
+    fn tick(signals: &mut XrSignals, now: Duration) -> Self {
         let Some(breaker) = &mut signals.breaker else { return Self::default() };
         let is_owed = breaker.tick(now);
         let closes = breaker.closes_at();
-        let closes_in = closes.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+        let closes_in = closes.map(|at| at.saturating_sub(now));
         Self { is_owed, is_open: closes.is_some(), closes_in }
     }
 

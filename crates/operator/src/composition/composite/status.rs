@@ -1,5 +1,7 @@
 //! Reports a reconcile: the status of the XR in one apply, and Events for what has changed.
 
+use std::time::Duration;
+
 use composition::breaker::{Breaker, Limits};
 use composition::composite::Composite;
 use composition::event::{self, Event};
@@ -71,7 +73,7 @@ impl Composer {
         failure: Option<&ReconcileFailure>,
         now: Timestamp,
     ) -> StatusReport {
-        let closed = || Breaker::new(Limits::default(), now).condition(now);
+        let closed = || Breaker::new(Limits::default(), Duration::ZERO).condition(now);
         let responsive = self.queue.signals(key, |signals| {
             signals.breaker.as_ref().map_or_else(closed, |breaker| breaker.condition(now))
         });

@@ -26,7 +26,7 @@ impl Composer {
             (None, Some(_)) => breaker::Change::Created,
             (Some(_), Some(_)) => breaker::Change::Updated,
         };
-        let now = self.engine.clock.now();
+        let now = self.engine.running_for();
         let source = source(change);
         let is_urgent = is_beside_status(change);
         for xr in concerned {

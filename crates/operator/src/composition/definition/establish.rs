@@ -45,6 +45,9 @@ impl Reconcile<'_> {
         for role in roles {
             crds.push((role, self.apply_crd(definition, role, &mut status).await?));
         }
+        for (role, _) in crds.iter().filter(|(_, state)| *state == CrdState::Foreign) {
+            self.definitions.kinds.stop(*role, object::name(&self.xrd).unwrap_or_default()).await;
+        }
         let established = crds.iter().filter(|(_, state)| *state == CrdState::Established);
         let established: Vec<Role> = established.map(|(role, _)| *role).collect();
         let mut missing = None;
@@ -93,7 +96,7 @@ impl Reconcile<'_> {
         let mut live = self.check(read.await, role, &doing)?;
         if let Some(why) = live.as_ref().and_then(|live| foreign(live, &crd, &self.xrd)) {
             let message = format!("{doing}: {why}");
-            status.failed(role, words.establish, &message);
+            status.lost(role, words.establish, &message);
             self.event(role, EventType::Warning, words.establish, message);
             return Ok(CrdState::Foreign);
         }

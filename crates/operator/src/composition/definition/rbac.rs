@@ -91,7 +91,7 @@ impl Reconcile<'_> {
         self.memory.granted.push(role);
     }
 
-    /// Takes back what an XRD that is refused was granted before, from the operator and from users.
+    /// Takes back what the operator and users were granted for an XRD that is refused, or whose kinds are no longer its own.
     pub(super) async fn revoke(&mut self) {
         let of_users = Audience::ALL.map(|it| cluster_role(&self.xrd, it.suffix(), it.labels(), []));
         for role in [operator_role(&self.xrd, [])].into_iter().chain(of_users) {
@@ -99,10 +99,7 @@ impl Reconcile<'_> {
                 let has_rules = object::list(&live, &["rules"]).next().is_some();
                 has_rules && object::is_controlled_by(&live, &self.xrd)
             });
-            if !is_granted {
-                continue;
-            }
-            if let Err(error) = self.write_role(role).await {
+            if is_granted && let Err(error) = self.write_role(role).await {
                 let xrd = object::name(&self.xrd);
                 tracing::warn!(xrd, error = error.text(), "cannot take back the rights of a refused XRD");
             }

@@ -49,6 +49,15 @@ impl Status {
         }
     }
 
+    /// The kind is no longer this XRD's, or never was: no controller runs for it.
+    pub(super) fn lost(&mut self, role: Role, reason: &str, why: &str) {
+        let words = role.words();
+        self.set(words.condition, ConditionStatus::False, reason, why);
+        if object::nested(&self.xrd, &["status", "controllers", words.controller]).is_some() {
+            object::nested_mut(&mut self.xrd, &["status", "controllers"]).remove(words.controller);
+        }
+    }
+
     /// Whether a controller runs for the XRs.
     pub(super) fn is_established(&self) -> bool {
         self.conditions.get(Role::Composite.words().condition).is_some_and(Condition::is_true)

@@ -18,11 +18,10 @@ use tokio::sync::Mutex;
 
 use crate::composition::certificates::{Identities, Whose, read};
 use crate::composition::engine::Engine;
-use crate::runtime::client::ApiError;
+use crate::runtime::client::{ApiError, MANAGER};
 
 /// The Secret with the authority.
 pub(in crate::composition) const SECRET: &str = "plimsoll-root-ca";
-const MANAGER: &str = "plimsoll-operator";
 /// Functions have a year to restart between the renewal of a certificate and its end.
 const SERVER_DAYS: u16 = 3 * 365;
 /// No other program reads the engine's certificate, and a new one costs nothing.
@@ -130,19 +129,19 @@ impl OwnAuthority {
         Ok((renewed, pem.certificate))
     }
 
-    /// Makes sure that `secret` has a certificate for the function at the host `name`.
+    /// Makes sure that `secret`, which is `live` in the cluster, has a certificate for the function at `host`.
     pub(super) async fn certify(
         &self,
         engine: &Engine,
         identities: &Identities,
         secret: &Object,
+        live: Option<Object>,
         host: &str,
     ) -> Result<(), AuthorityError> {
         let now = engine.clock.now();
         let authority = self.get(engine, identities, now).await?;
         let name = object::name(secret).unwrap_or_default();
         let failed = |source| AuthorityError::Api { secret: name.to_owned(), source };
-        let live = engine.client.read(&self.reference(name)).await.map_err(failed)?;
         let held = live.as_ref().and_then(|live| read(&Value::Object(live.clone())));
         let is_ours = live.as_ref().is_some_and(|live| {
             let owner = |object: &Object| object::controller(object).map(|owner| owner.uid);

@@ -16,12 +16,10 @@ use tokio::time::Instant;
 
 use super::{FunctionController, locations};
 use crate::composition::MANAGER;
-use crate::runtime::client::ApiError;
+use crate::runtime::client::{self, ApiError};
 use crate::runtime::controller::ReconcileError;
 use crate::runtime::store::Key;
 
-/// The manager of what runs for a function.
-const RUNTIME_MANAGER: &str = "plimsoll-operator";
 /// How often to check that what runs is as it should be, though nothing is known to have changed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(3600);
 
@@ -161,10 +159,11 @@ impl FunctionController {
     ) -> Result<(), NotRunning> {
         let secret = runtime.secret_of(revision, &self.namespace);
         let target = ObjectRef::of(&secret).map_err(ApiError::from)?;
-        if let Some(live) = self.engine.client.read(&target).await? {
-            self.check_own(function, &target, &live)?;
+        let live = self.engine.client.read(&target).await?;
+        if let Some(live) = &live {
+            self.check_own(function, &target, live)?;
         }
-        let certified = self.authority.certify(&self.engine, &self.identities, &secret, &runtime.host);
+        let certified = self.authority.certify(&self.engine, &self.identities, &secret, live, &runtime.host);
         if let Err(error) = certified.await {
             let conflict = error.is_conflict();
             return Err(if conflict {
@@ -202,15 +201,14 @@ impl FunctionController {
 
     /// Applies an object unless that changes nothing. One that is not of this Function is left alone.
     async fn apply(&self, function: &Object, intent: &Object) -> Result<(), NotRunning> {
-        let client = &self.engine.client;
         let target = ObjectRef::of(intent).map_err(ApiError::from)?;
-        if let Some(live) = client.read(&target).await? {
+        if let Some(live) = self.engine.client.read(&target).await? {
             self.check_own(function, &target, &live)?;
-            if Applied::found(intent, &live, RUNTIME_MANAGER).is_some() {
+            if Applied::found(intent, &live, client::MANAGER).is_some() {
                 return Ok(());
             }
         }
-        client.apply(intent, RUNTIME_MANAGER).await?;
+        self.engine.client.apply(intent, client::MANAGER).await?;
         Ok(())
     }
 }

@@ -35,6 +35,11 @@ impl FunctionLocations {
         function::find(name, &self.flags, &found.revisions, &found.functions)
     }
 
+    /// The endpoint that a flag names.
+    pub(in crate::composition) fn of_flag(&self, name: &str) -> Option<&str> {
+        self.flags.get(name).map(String::as_str)
+    }
+
     pub(in crate::composition) fn revisions(&self) -> Arc<Vec<Object>> {
         Arc::clone(&self.objects.read().unwrap_or_else(PoisonError::into_inner).revisions)
     }

@@ -1,3 +1,4 @@
+use composition::naming::COMPOSED_MANAGER_PREFIX;
 use serde_json::json;
 
 use super::*;
@@ -31,7 +32,8 @@ fn of_a_composed_resource_only_the_managed_fields_of_engines_are_kept() {
     let trim = Scope::composed(&child("v1/ConfigMap")).source().trim;
     trim(&mut map);
     let kept = json!([{
-        "manager": engine, "operation": "Apply", "apiVersion": "v1", "fieldsV1": r#"{"f:data":{"f:a":{}}}"#,
+        "manager": engine, "operation": "Apply", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1", "fieldsV1": r#"{"f:data":{"f:a":{}}}"#,
     }]);
     assert_eq!(map, json!({"metadata": {"name": "a", "managedFields": kept}}));
     let mut theirs = json!({"metadata": {"name": "a", "managedFields": [share("kubectl")]}});

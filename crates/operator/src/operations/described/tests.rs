@@ -14,7 +14,7 @@ fn kind(path: &str) -> Kind {
 
 /// A service that is never called.
 fn service(path: &str) -> Described {
-    Described::new(kind(path), Err(CallError::default()), Metrics::new())
+    Described::new(kind(path), Err(CallError::default()), &Metrics::new())
 }
 
 fn shown_in_status(path: &str, body: &Value) -> Value {

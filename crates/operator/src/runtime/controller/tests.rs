@@ -193,6 +193,44 @@ async fn a_failing_key_backs_off_and_a_success_ends_that() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_key_that_meets_one_conflict_after_another_waits_longer_each_time() {
+    let script = Script::<4>::new(Duration::ZERO, |_, _| Err(ReconcileError::Conflict));
+    script.queue.enqueue("a");
+    let log = script.run(seconds(60)).await;
+    // From 50 ms to 5 s, each up to a tenth less.
+    assert!((17..=21).contains(&log.len()), "{log:?}");
+    let gaps: Vec<u64> = log.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    assert!(gaps[9..].iter().all(|gap| (4..=5).contains(gap)), "{gaps:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_being_reconciled_when_a_controller_panicked_is_due_when_it_is_started_again() {
+    let script = Script::<4>::new(seconds(10), done);
+    script.queue.enqueue("a");
+    let stop = CancellationToken::new();
+    let metrics = Metrics::new();
+    tokio::select! {
+        () = run(&script, &script.queue, &metrics, stop.clone()) => unreachable!("it is not stopped"),
+        () = script.later(seconds(5), |script| script.queue.enqueue("a")) => {}
+    }
+    assert_eq!(script.run(seconds(60)).await, [(0, "a"), (5, "a")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_key_waits_as_long_as_the_server_asks() {
+    let script = Script::<4>::new(Duration::ZERO, |_, number| {
+        if number == 1 {
+            asked_to_wait(seconds(120));
+        }
+        if number < 3 { Err(ReconcileError::Failed("too many requests")) } else { Ok(Action::await_change()) }
+    });
+    script.queue.enqueue("a");
+    let log = script.run(seconds(600)).await;
+    let gaps: Vec<u64> = log.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    assert!(gaps.len() == 2 && gaps[0] == 120 && (18..=20).contains(&gaps[1]), "{gaps:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reconcile_that_finds_nothing_due_does_not_reset_the_backoff() {
     let next = |_, number| match number {
         1 | 3 => Err(ReconcileError::Failed("it fails")),

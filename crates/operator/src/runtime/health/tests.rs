@@ -58,7 +58,7 @@ async fn an_operator_whose_stores_cannot_sync_is_not_ready() {
         }
     });
     let source = Source::of("v1/ConfigMap".parse().unwrap());
-    let store = Store::start(Session::new(client), source, &CancellationToken::new());
+    let store = Store::start(Session::new(client), source, &Metrics::new(), &CancellationToken::new());
     let readiness = Readiness::default();
     readiness.requires(&store);
     store.ready().await.unwrap_err();

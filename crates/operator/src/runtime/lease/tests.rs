@@ -90,6 +90,7 @@ impl Server {
             identity: identity.to_owned(),
             duration: Duration::from_secs(SECONDS),
             leadership: Leadership::default(),
+            metrics: Metrics::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Members by uid, each in some groups and with a value for each.
-pub(super) struct Population<G, M>(Mutex<HashMap<String, Vec<(G, M)>>>);
+pub(crate) struct Population<G, M>(Mutex<HashMap<String, Vec<(G, M)>>>);
 
 impl<G, M> Default for Population<G, M> {
     fn default() -> Self {
@@ -15,7 +15,7 @@ impl<G, M> Default for Population<G, M> {
 
 impl<G: Clone + Eq + Hash, M: Copy> Population<G, M> {
     /// Puts a member into these groups and no others; without any, it is forgotten.
-    pub(super) fn set(&self, uid: &str, places: Vec<(G, M)>) {
+    pub(crate) fn set(&self, uid: &str, places: Vec<(G, M)>) {
         if places.is_empty() {
             self.members().remove(uid);
         } else {
@@ -23,12 +23,12 @@ impl<G: Clone + Eq + Hash, M: Copy> Population<G, M> {
         }
     }
 
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         *self.members() = HashMap::new();
     }
 
     /// The groups with the values of their members.
-    pub(super) fn groups(&self) -> HashMap<G, Vec<M>> {
+    pub(crate) fn groups(&self) -> HashMap<G, Vec<M>> {
         let mut groups: HashMap<G, Vec<M>> = HashMap::new();
         for (group, known) in self.members().values().flatten() {
             groups.entry(group.clone()).or_default().push(*known);

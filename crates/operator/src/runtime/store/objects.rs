@@ -54,6 +54,10 @@ impl Objects {
         self.by_key.values().cloned().collect()
     }
 
+    pub(super) fn size(&self) -> usize {
+        self.by_key.values().map(Packed::size).sum()
+    }
+
     pub(super) fn subscribe(&mut self) -> Changes {
         let (sender, changes) = mpsc::unbounded_channel();
         for (key, object) in &self.by_key {

@@ -30,6 +30,11 @@ impl Packed {
         serde_json::from_slice(&self.0.text).expect("it is the text of a JSON value")
     }
 
+    /// The bytes of the text.
+    pub(super) fn size(&self) -> usize {
+        self.0.text.len()
+    }
+
     pub(super) fn uid(&self) -> Option<&str> {
         self.0.uid.as_deref()
     }

@@ -1,5 +1,8 @@
 //! Stores on a fake server, with tokio's paused time.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::*;
@@ -50,7 +53,7 @@ fn store(
     let stop = CancellationToken::new();
     let source = Source::of(GroupVersionKind::new("v1".parse().unwrap(), "ConfigMap").unwrap())
         .without_managed_fields();
-    (Store::start(Session::new(client), source, &stop), journal, stop)
+    (Store::start(Session::new(client), source, &Metrics::new(), &stop), journal, stop)
 }
 
 fn text(change: &Change) -> String {
@@ -150,16 +153,12 @@ async fn a_forbidden_watch_stays_an_error_while_lists_succeed() {
 /// As behind a proxy that passes short requests and breaks long ones.
 #[tokio::test(start_paused = true)]
 async fn a_store_whose_watch_is_dead_says_so_and_lists_instead() {
-    let works = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let works = Arc::new(AtomicBool::new(false));
     let is_repaired = Arc::clone(&works);
     let (store, journal, _stop) = store(
         |number| list(u32::try_from(number).unwrap(), &[object(&format!("a{}", number.min(2)), 1)]),
         move |_| {
-            if works.load(std::sync::atomic::Ordering::SeqCst) {
-                Response::Silence
-            } else {
-                refusal(503, "ServiceUnavailable")
-            }
+            if works.load(Ordering::SeqCst) { Response::Silence } else { refusal(503, "ServiceUnavailable") }
         },
     );
     store.wait_until_synced().await;
@@ -171,7 +170,7 @@ async fn a_store_whose_watch_is_dead_says_so_and_lists_instead() {
     assert!(store.get(&key("a2")).is_some(), "what has changed is found by a list");
     assert!(store.error().is_some(), "a list does not repair the watch");
     assert!((2..=4).contains(&journal.count(MAPS, "limit=100")), "{}", journal.count(MAPS, "limit=100"));
-    is_repaired.store(true, std::sync::atomic::Ordering::SeqCst);
+    is_repaired.store(true, Ordering::SeqCst);
     tokio::time::sleep(SILENCE * 4).await;
     assert_eq!(store.ready().await, Ok(()));
 }
@@ -227,13 +226,35 @@ async fn the_objects_of_a_kind_that_is_gone_are_gone() {
     let (client, _) = client(|_: &Seen| unreachable!("a kind that is unknown is never asked for"));
     let stop = CancellationToken::new();
     let source = Source::of(GroupVersionKind::new("shop.example/v1".parse().unwrap(), "Order").unwrap());
-    let store = Store::start(Session::new(client), source, &stop);
+    let store = Store::start(Session::new(client), source, &Metrics::new(), &stop);
     store.shared.objects().set(&object("a", 1));
     let mut changes = store.subscribe();
     assert_eq!(next(&mut changes).await, "shop/a - 1");
     assert_eq!(next(&mut changes).await, "shop/a 1 -");
     assert!(store.error().unwrap().contains("no matches for kind"), "{:?}", store.error());
     assert!(!store.is_synced());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_says_so_until_it_has_listed_everything_again() {
+    let (client, _) = client(|seen: &Seen| {
+        let watches = seen.query.contains("watch=true");
+        if watches { Response::Silence } else { list(5, &[object("a", 3)]) }
+    });
+    static TRIMMED: AtomicUsize = AtomicUsize::new(0);
+    let trim = |_: &mut Value| assert!(TRIMMED.fetch_add(1, Ordering::Relaxed) > 0, "a bad object");
+    let source = Source { trim, ..Source::of("v1/ConfigMap".parse().unwrap()) };
+    let (metrics, stop) = (Metrics::new(), CancellationToken::new());
+    let store = Store::start(Session::new(client), source, &metrics, &stop);
+    let why = store.ready().await.unwrap_err();
+    assert!(why.contains("panicked") && why.contains("a bad object"), "{why}");
+    let text = metrics.text(Timestamp::UNIX_EPOCH);
+    assert!(text.contains("plimsoll_controller_panics_total{controller=\"store\"} 1"), "{text}");
+    store.wait_until_synced().await;
+    while store.error().is_some() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert!(store.get(&key("a")).is_some());
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,7 +25,8 @@ async fn a_kind_is_watched_once_for_all_dependents_and_no_longer_than_they_exist
             json!({"kind": "ConfigMapList", "metadata": {"resourceVersion": "1"}, "items": [map]}),
         )
     });
-    let watches = Watches::new(Session::new(client), Shard::default(), CancellationToken::new());
+    let watches =
+        Watches::new(Session::new(client), Shard::default(), Metrics::new(), CancellationToken::new());
     let (sender, mut seen) = mpsc::unbounded_channel();
     let dependents = Dependents::new(Metrics::new(), move |dependency, change: &Change| {
         let _sent = sender.send((format!("{dependency:?}"), change.key.to_string()));

@@ -15,7 +15,7 @@ fn every_kind() -> impl Iterator<Item = Kind> {
 }
 
 fn service(kind: Kind) -> Described {
-    Described::new(kind, Err(operations::CallError::default()), Metrics::new())
+    Described::new(kind, Err(operations::CallError::default()), &Metrics::new())
 }
 
 /// A spec with what is required.
