@@ -66,15 +66,23 @@ pub struct LocalState {
     last_seen: Option<Timestamp>,
     /// Whether the object has had our finalizer or a record before.
     was_managed: bool,
-    /// Whether everything that was ever done for the object was done in this term: it is not older, and had neither
-    /// finalizer nor record when it was first seen.
-    knows_all: bool,
-    /// Whether, of such an object, no create was ever sent.
-    never_sent: bool,
+    history: History,
     /// Whether the last decision left a record.
     has_record: bool,
     /// Consecutive calls that failed with a transient error.
     failures: u32,
+}
+
+/// What this term of leadership knows of the creates that were ever sent for an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum History {
+    /// The object is older than the term, or its record was undone: there may be a resource that no record names.
+    #[default]
+    Unknown,
+    /// The object came in this term, with neither finalizer nor record, and no create was sent.
+    NothingSent,
+    /// The object came in this term, and every create that was sent for it is on record.
+    Recorded,
 }
 
 /// The time of a decision, and a random share that spreads requeues.
@@ -189,7 +197,7 @@ impl Decision<'_> {
     /// A record that is gone although no decision removed it was undone by a restore of the cluster's data.
     fn notice_restore(&mut self) {
         if self.local.has_record && !self.has_record() {
-            (self.local.knows_all, self.local.never_sent) = (false, false);
+            self.local.history = History::Unknown;
         }
     }
 

@@ -288,7 +288,9 @@ async fn watches_that_break_off_together_ask_at_once_and_then_at_different_times
     }
     tokio::time::sleep(minute + SPREAD * 3).await;
     let opened = opened.lock().unwrap();
-    let of = |number: usize| opened.iter().filter(move |(it, _)| *it == number).map(|(_, at)| *at - minute);
+    let of = |number: usize| {
+        opened.iter().filter(move |(it, _)| *it == number).map(|(_, at)| at.saturating_sub(minute))
+    };
     assert!(of(1).all(|late| late.is_zero()) && of(1).count() == WATCHES, "{opened:?}");
     assert_eq!(of(2).count(), WATCHES);
     for tenth in 0..12 {

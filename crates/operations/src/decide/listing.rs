@@ -6,7 +6,7 @@ use diag::Diagnostic;
 use jiff::Timestamp;
 
 use super::observe::get;
-use super::{Action, Decision, FinalizeReason};
+use super::{Action, Decision, FinalizeReason, History};
 use crate::binding::Scope;
 use crate::codes;
 use crate::lifecycle::Lifecycle;
@@ -162,7 +162,9 @@ impl Decision<'_> {
     }
 
     pub(super) fn start_create(&mut self) -> Action {
-        self.local.never_sent = false;
+        if self.local.history == History::NothingSent {
+            self.local.history = History::Recorded;
+        }
         let mut operation = self.new_operation(Phase::Create);
         operation.record.body_hash = Some(body_hash(&self.desired.body));
         let token = operation.token.clone();

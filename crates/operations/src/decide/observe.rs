@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Action, Decision, FinalizeReason};
+use super::{Action, Decision, FinalizeReason, History};
 use crate::annotations::DeletionPolicy;
 use crate::operation::{Operation, Phase, Source};
 use crate::schedule::{after, elapsed, poll};
@@ -34,9 +34,8 @@ impl Decision<'_> {
             return stalled;
         }
         if !desired.has_finalizer {
-            let is_unknown = !self.local.was_managed && !self.has_record();
-            self.local.knows_all = desired.created_in_term && is_unknown;
-            self.local.never_sent = self.local.knows_all;
+            let is_new = desired.created_in_term && !self.local.was_managed && !self.has_record();
+            self.local.history = if is_new { History::NothingSent } else { History::Unknown };
             return Action::AddFinalizer;
         }
         if let Some(stalled) = self.check_identity() {
@@ -110,12 +109,12 @@ impl Decision<'_> {
     /// Whether there is nothing to find: thousands of new objects would each read the whole listing. An intent is recorded
     /// only if it can be sent.
     fn is_first_create(&self) -> bool {
-        self.local.never_sent && self.desired.identity.is_some() && !self.has_record()
+        self.local.history == History::NothingSent && self.desired.identity.is_some() && !self.has_record()
     }
 
     /// Whether there may be a resource although none is on record.
-    const fn may_have_lost_its_record(&self) -> bool {
-        !self.local.knows_all && self.desired.identity.is_some()
+    fn may_have_lost_its_record(&self) -> bool {
+        self.local.history == History::Unknown && self.desired.identity.is_some()
     }
 
     fn observe_without_id(&mut self) -> Action {

@@ -21,7 +21,7 @@ fn an_engine_seems_to_run_while_its_lease_is_held_and_renewed() {
     check(Some("pod-1"), Some("2026-11-15T11:59:50.000000Z"), true);
     check(Some("pod-1"), Some("2026-11-15T12:00:07.000000Z"), true);
     check(Some("pod-1"), Some("2026-11-15T11:59:44.000000Z"), false);
-    // Nobody renews a lease in an hour: one of the clocks is wrong.
+    // No leader renews a lease once an hour: one of the clocks is wrong.
     check(Some("pod-1"), Some("2026-11-15T13:00:00.000000Z"), false);
     check(Some("pod-1"), None, false);
     check(Some(""), Some("2026-11-15T11:59:59.000000Z"), false);

@@ -29,7 +29,7 @@ pub type Object = Map<String, Value>;
 #[derive(Clone)]
 pub struct ObjectClient {
     session: Session,
-    /// The operator's own session, whoever this client acts as.
+    /// The operator's own session, even when this client acts as another user.
     own: Session,
     writes: Arc<Semaphore>,
     reserved: Arc<Semaphore>,

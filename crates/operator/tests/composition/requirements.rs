@@ -146,7 +146,7 @@ async fn a_function_that_requires_much_and_never_answers_holds_up_no_other() {
     }
 }
 
-/// Whoever may watch all Secrets with a label gets every one that is given it later.
+/// A user who may watch all Secrets with a label gets every one that is given it later.
 #[tokio::test]
 async fn secrets_that_are_required_by_labels_are_listed_and_not_watched() {
     let (sandbox, _turn) = alone().await;

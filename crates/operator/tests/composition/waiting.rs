@@ -1,4 +1,4 @@
-//! Calls that wait for their function: what users and administrators are told of them.
+//! Calls that wait for their function: what users and administrators read about them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,19 +54,19 @@ async fn a_call_that_never_had_its_turn_is_reported_as_such() {
             condition(xr, "Synced").and_then(|synced| synced["message"].as_str()).unwrap_or_default();
         synced.contains("limit of 1 concurrent calls")
     };
-    let told = async {
+    let all_reported = async {
         loop {
-            let mut told = 0;
+            let mut reported = 0;
             for xr in &xrs {
-                told += usize::from(get(&offer.session, xr).await.is_some_and(|xr| says(&xr)));
+                reported += usize::from(get(&offer.session, xr).await.is_some_and(|xr| says(&xr)));
             }
-            if told == 2 {
+            if reported == 2 {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), told)
+    tokio::time::timeout(Duration::from_secs(60), all_reported)
         .await
         .expect("all but the one whose call is under way");
     let calls = ["plimsoll_function_call_seconds", "FunctionOverloaded"];

@@ -237,11 +237,11 @@ async fn the_objects_of_a_kind_that_is_gone_are_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_panics_says_so_until_it_has_listed_everything_again() {
+    static TRIMMED: AtomicUsize = AtomicUsize::new(0);
     let (client, _) = client(|seen: &Seen| {
         let watches = seen.query.contains("watch=true");
         if watches { Response::Silence } else { list(5, &[object("a", 3)]) }
     });
-    static TRIMMED: AtomicUsize = AtomicUsize::new(0);
     let trim = |_: &mut Value| assert!(TRIMMED.fetch_add(1, Ordering::Relaxed) > 0, "a bad object");
     let source = Source { trim, ..Source::of("v1/ConfigMap".parse().unwrap()) };
     let (metrics, stop) = (Metrics::new(), CancellationToken::new());
