@@ -258,11 +258,11 @@ impl Watch {
     /// response at once is not flooded. The server may ask for a longer one.
     fn pause(&mut self, retry_after: Option<Duration>) {
         let open_for = match &self.state {
-            WatchState::Open(response) => response.opened.elapsed(),
-            WatchState::Idle { .. } | WatchState::Opening { .. } => Duration::ZERO,
+            WatchState::Open(response) => Some(response.opened.elapsed()),
+            WatchState::Idle { .. } | WatchState::Opening { .. } => None,
         };
-        let lasted = open_for > PAUSE.max();
-        if open_for + EARLY < self.length {
+        let lasted = open_for.is_some_and(|open_for| open_for > PAUSE.max());
+        if open_for.is_some_and(|open_for| open_for + EARLY < self.length) {
             self.breaks = self.breaks.saturating_add(1);
         }
         self.empty_responses = if lasted { 0 } else { self.empty_responses.saturating_add(1) };

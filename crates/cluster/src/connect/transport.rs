@@ -17,6 +17,7 @@ use http_body_util::Full;
 use hyper_util::client::legacy;
 use kube::client::Body;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower::{Service, ServiceExt as _};
 
@@ -134,7 +135,19 @@ impl Service<Request<Body>> for Transport {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(self.clone().send(request))
+        let shares_a_connection = is_watch_of_one(request.uri());
+        let sending = self.clone().send(request);
+        if shares_a_connection { Box::pin(detached(sending)) } else { Box::pin(sending) }
+    }
+}
+
+/// What is sent goes on although its caller does not poll it for a while: others wait for the connection that it opens.
+async fn detached<T: Send + 'static>(sending: impl Future<Output = T> + Send + 'static) -> T {
+    let mut task = JoinSet::new();
+    task.spawn(sending);
+    match task.join_next().await.expect("a task was spawned") {
+        Ok(sent) => sent,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 

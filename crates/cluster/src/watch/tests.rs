@@ -260,11 +260,13 @@ async fn a_watch_that_is_not_heard_says_why() {
 
 /// A response that is open for so long, and then ends.
 fn lasting(open_for: Duration) -> BoxedAnswer {
-    let end = futures::stream::once(async move {
-        tokio::time::sleep(open_for).await;
-        Ok(hyper::body::Frame::data(bytes::Bytes::new()))
+    let bookmarks = futures::stream::unfold(open_for, async |left| {
+        let pause = left.min(Duration::from_secs(60));
+        tokio::time::sleep(pause).await;
+        let bookmark = Ok(hyper::body::Frame::data(event("BOOKMARK", "", "2").into()));
+        (!pause.is_zero()).then(|| (bookmark, left - pause))
     });
-    http::Response::new(StreamBody::new(end).boxed_unsync())
+    http::Response::new(StreamBody::new(bookmarks).boxed_unsync())
 }
 
 #[tokio::test(start_paused = true)]

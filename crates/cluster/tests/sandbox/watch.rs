@@ -72,6 +72,31 @@ async fn many_watches_of_single_objects_share_few_connections() {
     assert!(more <= CONNECTIONS, "{more} connections for {WATCHES} watches");
 }
 
+#[tokio::test]
+async fn a_watch_whose_opening_is_not_polled_holds_up_no_other() {
+    let namespace = Sandbox::shared().namespace("unpolled").await;
+    let connection = Connection::from_kubeconfig(
+        std::fs::read_to_string(Sandbox::shared().kubeconfig()).unwrap().as_str(),
+        None,
+    );
+    let session = Session::connect(&connection, &Environment::default(), "plimsoll-tests").unwrap();
+    let map = config_map(&namespace, "map", &json!({}));
+    session.apply(&reference(&map), &map, Write::by("test")).await.unwrap();
+    let open = async || {
+        let selection = Selection {
+            namespace: manifest::Namespace::new(namespace.name()),
+            fields: Some("metadata.name=map".to_owned()),
+            ..Selection::default()
+        };
+        session.watch(&"v1/ConfigMap".parse().unwrap(), selection, None).await.unwrap()
+    };
+    let (mut first, mut second) = (open().await, open().await);
+    // One poll starts to open it, and then its caller does other things.
+    assert!(futures::poll!(std::pin::pin!(first.next())).is_pending());
+    let event = tokio::time::timeout(Duration::from_secs(30), second.next()).await;
+    assert!(matches!(event, Ok(Ok(WatchEvent::Applied(_)))), "{event:?}");
+}
+
 /// They all come before the first connection is there, and again after a break.
 #[tokio::test]
 async fn watches_that_are_opened_together_share_few_handshakes() {
