@@ -264,7 +264,7 @@ fn lasting(open_for: Duration) -> BoxedAnswer {
         let pause = left.min(Duration::from_secs(60));
         tokio::time::sleep(pause).await;
         let bookmark = Ok(hyper::body::Frame::data(event("BOOKMARK", "", "2").into()));
-        (!pause.is_zero()).then(|| (bookmark, left - pause))
+        (!pause.is_zero()).then(|| (bookmark, left.saturating_sub(pause)))
     });
     http::Response::new(StreamBody::new(bookmarks).boxed_unsync())
 }
