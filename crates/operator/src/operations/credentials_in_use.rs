@@ -4,7 +4,6 @@
 //! Who needs it follows from the objects in the cluster alone, so a crash at any point leaves nothing to remember.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -36,13 +35,27 @@ const USERS_UNKNOWN: Duration = Duration::from_secs(5);
 pub(super) struct CredentialsInUse {
     client: ObjectClient,
     secrets: Store,
-    /// The objects of every installed kind.
-    users: std::sync::Mutex<HashMap<String, Store>>,
-    /// Whether all installed kinds are among the users.
-    knows_all: AtomicBool,
+    users: std::sync::Mutex<Users>,
     gvk: GroupVersionKind,
     writing: Mutex<()>,
     queue: Queue<Self>,
+}
+
+/// The objects that may need credentials.
+#[derive(Default)]
+struct Users {
+    /// The kinds whose definitions are installed; `None` until they are known.
+    installed: Option<Vec<Kind>>,
+    /// The objects of each kind whose controller has started, which it does later than its kind is known.
+    stores: HashMap<String, Store>,
+}
+
+impl Users {
+    /// The objects of every installed kind; `None` while they are not known.
+    fn known(&self) -> Option<Vec<&Store>> {
+        let stores = self.installed.as_ref()?.iter().map(|kind| self.stores.get(&kind.path()));
+        stores.map(|store| store.filter(|store| store.is_synced())).collect()
+    }
 }
 
 impl CredentialsInUse {
@@ -51,7 +64,6 @@ impl CredentialsInUse {
             client,
             secrets,
             users: std::sync::Mutex::default(),
-            knows_all: AtomicBool::new(false),
             gvk: "v1/Secret".parse().expect("a valid kind"),
             writing: Mutex::default(),
             queue: Queue::default(),
@@ -60,17 +72,17 @@ impl CredentialsInUse {
 
     /// The objects of a kind are users, too.
     pub(super) fn add(&self, kind: Kind, store: Store) {
-        self.users().insert(kind.path(), store);
+        self.users().stores.insert(kind.path(), store);
     }
 
     /// A kind is no longer installed.
     pub(super) fn remove(&self, kind: Kind) {
-        self.users().remove(&kind.path());
+        self.users().stores.remove(&kind.path());
     }
 
-    /// From now on, the kinds that were added are all there are.
-    pub(super) fn all_known(&self) {
-        self.knows_all.store(true, Ordering::Relaxed);
+    /// These kinds are installed, and no others.
+    pub(super) fn set_installed(&self, kinds: &[Kind]) {
+        self.users().installed = Some(kinds.to_vec());
     }
 
     /// Looks at a Secret when one of these objects may have been its last user; never ends.
@@ -79,7 +91,7 @@ impl CredentialsInUse {
         std::future::pending::<()>().await;
     }
 
-    fn users(&self) -> std::sync::MutexGuard<'_, HashMap<String, Store>> {
+    fn users(&self) -> std::sync::MutexGuard<'_, Users> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -123,10 +135,7 @@ impl CredentialsInUse {
             object["metadata"]["namespace"].as_str() == namespace && !is_released(object)
         };
         let users = self.users();
-        if !self.knows_all.load(Ordering::Relaxed) || users.values().any(|users| !users.is_synced()) {
-            return None;
-        }
-        Some(users.values().any(|users| users.state().any(|object| needs(&object))))
+        Some(users.known()?.into_iter().any(|users| users.state().any(|object| needs(&object))))
     }
 }
 
@@ -173,10 +182,20 @@ impl Reconciler for CredentialsInUse {
             Some(false) => {}
         }
         match finalizer::set(&self.client, object, &[CREDENTIALS_FINALIZER], false, MANAGER).await {
-            Ok(_) => tracing::info!(secret = %key, "the credentials are no longer in use"),
+            Ok(released) => {
+                tracing::info!(secret = %key, "the credentials are no longer in use");
+                self.secrets.record_write(Value::Object(released.unwrap_or_else(|| object.clone())));
+            }
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error.into()),
+        }
+        // An object that came meanwhile may have seen the finalizer while it was still there.
+        if self.is_in_use(key.namespace.as_deref()) != Some(false) {
+            self.keep(key).await?;
         }
         Ok(Action::await_change())
     }
 }
+
+#[cfg(test)]
+mod tests;

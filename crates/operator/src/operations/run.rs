@@ -60,25 +60,26 @@ pub async fn run(context: Context, stop: CancellationToken) {
     };
     let keep_credentials = || cloud.in_use.run(&context.metrics, stop.clone());
     tokio::select! {
-        () = run_kinds(&installed, &context.metrics, &stop, start, || cloud.in_use.all_known()) => {}
+        () = run_kinds(&installed, &context.metrics, &stop, start, |kinds| cloud.in_use.set_installed(kinds)) => {}
         () = supervise("Credentials", &context.metrics, &stop, keep_credentials) => {}
     }
 }
 
 /// Runs what `start` makes for each installed kind, until `stop` or until one of them ends on its own, which none should.
-/// `all_started` is called when all kinds that are installed have one.
+/// `known` is called with the kinds that are installed, before the first of them starts.
 async fn run_kinds<F: Future<Output = ()> + Send + 'static>(
     installed: &InstalledKinds,
     metrics: &Metrics,
     stop: &CancellationToken,
     start: impl Fn(Kind, CancellationToken) -> F + Clone + Send + Sync + 'static,
-    all_started: impl Fn(),
+    known: impl Fn(&[Kind]),
 ) {
     let mut controllers = JoinSet::new();
     let mut running: HashMap<Id, (Kind, CancellationToken)> = HashMap::new();
     let mut changes = installed.subscribe();
     loop {
         let kinds = installed.kinds();
+        known(&kinds);
         for (kind, stop) in running.values().filter(|(kind, _)| !kinds.contains(kind)) {
             tracing::info!(?kind, "its definition is gone; stopping its controller");
             stop.cancel();
@@ -94,7 +95,6 @@ async fn run_kinds<F: Future<Output = ()> + Send + 'static>(
                 running.insert(started.id(), (kind, stop));
             }
         }
-        all_started();
         let ended = tokio::select! {
             ended = controllers.join_next_with_id(), if !controllers.is_empty() => ended,
             () = changes.changed() => None,

@@ -458,6 +458,7 @@ impl Shared {
     /// Lists all objects; the version to watch from.
     async fn list(&self, session: &Session, gvk: &GroupVersionKind) -> Result<String, Error> {
         let Source { selection, trim, .. } = &self.source;
+        self.objects().begin_list();
         let listing = session.list_trimmed(gvk, selection, trim).await?;
         self.objects().replace(&listing.items, listing.resource_version.parse().ok());
         self.set_sync(|sync| !std::mem::replace(&mut sync.is_synced, true));

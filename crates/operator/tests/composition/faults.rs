@@ -185,7 +185,7 @@ async fn a_conversion_webhook_that_is_down_neither_loses_nor_doubles_anything() 
     let refs =
         json!([{"apiVersion": format!("{kind}/v1"), "kind": "Widget", "name": name, "namespace": "default"}]);
     let platform = Platform::with("faults-conversion", compose, legacy_xrd, &[]).await;
-    let none_yet = json!({"compositionRef": {"name": "none-yet"}, "resourceRefs": refs});
+    let none_yet = json!({"compositionRef": {"name": "none-yet"}, "resourceRefs": &refs});
     let xr = apply(&session, &platform.object("XApp", "faults-conversion", None, &none_yet)).await;
     let generated = json!({
         "apiVersion": format!("{kind}/v2"), "kind": "Widget",
@@ -203,7 +203,9 @@ async fn a_conversion_webhook_that_is_down_neither_loses_nor_doubles_anything() 
     let spec = |size: u32| json!({"letters": "ab", "space": "default", "group": kind, "size": size});
     let xr = platform.object("XApp", "faults-conversion", None, &Value::Null);
     let composed = Composed { platform, xr };
-    composed.ask(&spec(1)).await;
+    let mut first = spec(1);
+    first["resourceRefs"] = refs;
+    composed.ask(&first).await;
     let before = composed.until_composed(2).await;
     assert!(before.iter().any(|widget| widget["metadata"]["name"] == name), "{before:#?}");
     let refs = composed.refs().await;

@@ -416,9 +416,9 @@ async fn a_users_change_is_taken_up_before_everything_that_is_merely_due() {
 /// All calls wait for their turn.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_users_change_does_not_wait_behind_others_for_the_rate_limit() {
-    let bench = Bench::limited("limited", 4.0).await;
-    let before = calls_before_a_change(&bench, 16).await;
-    assert!(before <= 5, "{before} looks for drift went before it");
+    let bench = Bench::limited("limited", 8.0).await;
+    let before = calls_before_a_change(&bench, 40).await;
+    assert!(before <= 12, "{before} looks for drift went before it");
 }
 
 #[tokio::test]

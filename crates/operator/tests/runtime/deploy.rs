@@ -27,7 +27,7 @@ fn the_kustomization_applies_unchanged() {
     let apply = ["apply", "--server-side", "--force-conflicts", "--kustomize", DEPLOY];
     run(&apply);
     let again = run(&apply);
-    assert_eq!(again.lines().count(), 27, "{again}");
+    assert_eq!(again.lines().count(), 28, "{again}");
     let account = "--as=system:serviceaccount:plimsoll-system:plimsoll-operator";
     let may = |what: &[&str]| {
         let asked = [&["auth", "can-i", account], what].concat();

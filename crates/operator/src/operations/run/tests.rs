@@ -38,7 +38,7 @@ async fn a_kind_whose_controller_panics_is_started_again_and_the_others_go_on() 
         }
         stop.cancel();
     };
-    tokio::join!(run_kinds(&installed, &metrics, &stop, start, || {}), end);
+    tokio::join!(run_kinds(&installed, &metrics, &stop, start, |_| {}), end);
     let mut started = started.lock().unwrap().clone();
     started.sort_unstable();
     assert_eq!(started, ["Queue", "Queue", "Stream"]);

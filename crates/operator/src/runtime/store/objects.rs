@@ -18,6 +18,8 @@ pub(super) struct Objects {
     /// The uids of objects that are gone by our own write, until the watch says so too. It may still deliver versions from
     /// before.
     released: HashSet<String>,
+    /// What was written since the list that is under way began, and may be newer than the list.
+    written: Option<HashSet<Key>>,
     subscribers: Vec<mpsc::UnboundedSender<PackedChange>>,
 }
 
@@ -78,6 +80,9 @@ impl Objects {
     /// The response to a write, which may come before or after the watch event for it.
     pub(super) fn record_write(&mut self, object: &Value) {
         let (key, is_late) = (Key::of(object), number(object).is_some_and(|version| version <= self.latest));
+        if let Some(written) = &mut self.written {
+            written.insert(key.clone());
+        }
         let Some(known) = self.by_key.get(&key) else {
             if !is_late && !is_released(object) {
                 self.put(object, is_as_new);
@@ -92,7 +97,12 @@ impl Objects {
         }
     }
 
-    fn put(&mut self, object: &Value, is_known: impl Fn(&Packed, &Packed) -> bool) {
+    /// A list is asked for.
+    pub(super) fn begin_list(&mut self) {
+        self.written = Some(HashSet::new());
+    }
+
+    fn put(&mut self, object: &Value, is_known: fn(&Packed, &Packed) -> bool) {
         if uid(object).is_some_and(|uid| self.released.contains(uid)) {
             return;
         }
@@ -141,16 +151,16 @@ impl Objects {
         self.notify(&PackedChange { key: key.clone(), before: Some(before), after: None });
     }
 
-    /// These are all objects, as of version `at`. Subscribers see the differences, deletions first. Objects written after
-    /// `at` are not in the list, and stay.
+    /// These are all objects, as of version `at`. Subscribers see the differences, deletions first. Objects written since
+    /// the list began may be newer, and stay. A list has everything that was written before it began, unless the server was
+    /// restored from a backup: then that was undone, whatever its version.
     pub(super) fn replace(&mut self, objects: &[Value], at: Option<u64>) {
         let present: HashSet<Key> = objects.iter().map(Key::of).collect();
-        // After a restore from a backup the server counts from an earlier version: nothing known is newer then.
-        let is_restored = at.is_some_and(|at| at < self.latest);
-        let is_newer = |object: &Packed| {
-            !is_restored && at.is_some_and(|at| object.number().is_some_and(|version| version > at))
+        let written = self.written.take().unwrap_or_default();
+        let is_newer = |key: &Key, known: &Packed| {
+            written.contains(key) && at.is_some_and(|at| known.number().is_some_and(|version| version > at))
         };
-        let gone = self.by_key.iter().filter(|(key, object)| !present.contains(*key) && !is_newer(object));
+        let gone = self.by_key.iter().filter(|(key, object)| !present.contains(*key) && !is_newer(key, object));
         let gone: Vec<Key> = gone.map(|(key, _)| key.clone()).collect();
         self.latest = at.unwrap_or(self.latest);
         // The list says what is there; one from before the release is repeated when the watch has expired again.
@@ -158,13 +168,9 @@ impl Objects {
         for key in gone {
             self.remove(&key);
         }
-        // A version up to `at` that is newer than the listed one is of a history that was undone by a restore, even if the
-        // server has reached that version again.
-        let is_known = |known: &Packed, object: &Packed| {
-            if is_newer(known) { is_as_new(known, object) } else { is_the_same(known, object) }
-        };
         for object in objects {
-            self.put(object, is_known);
+            let newer = self.by_key.get(&Key::of(object)).is_some_and(|known| is_newer(&Key::of(object), known));
+            self.put(object, if newer { is_as_new } else { is_the_same });
         }
     }
 

@@ -120,15 +120,23 @@ fn an_object_is_gone_with_its_last_finalizer() {
 fn an_older_list_does_not_remove_what_was_written_since() {
     let list = || vec![object("a", "ua", "1"), object("b", "ub", "1")];
     let meanwhile = |objects: &mut Objects| {
+        objects.begin_list();
         objects.record_write(&object("c", "uc", "6"));
         objects.replace(&list(), Some(5));
     };
     check(meanwhile, &["c - 6"]);
     let later = |objects: &mut Objects| {
+        objects.begin_list();
         objects.record_write(&object("c", "uc", "6"));
         objects.replace(&list(), Some(9));
     };
     check(later, &["c - 6", "c 6 -"]);
+    let changed = |objects: &mut Objects| {
+        objects.begin_list();
+        objects.record_write(&object("a", "ua", "6"));
+        objects.replace(&list(), Some(5));
+    };
+    check(changed, &["a 1 6"]);
 }
 
 #[test]
@@ -139,6 +147,15 @@ fn a_server_that_was_restored_from_a_backup_is_followed() {
         objects.set(&object("b", "ub", "4"));
     };
     check(restored, &["a 1 8", "a 8 2", "b 1 4"]);
+    // What the operator wrote last had not come back through the watch.
+    let written = |objects: &mut Objects| {
+        objects.record_write(&object("a", "ua", "8"));
+        objects.record_write(&object("c", "uc", "9"));
+        objects.begin_list();
+        objects.replace(&[object("a", "ua", "2"), object("b", "ub", "1")], Some(3));
+        objects.set(&object("a", "ua", "4"));
+    };
+    check(written, &["a 1 8", "c - 9", "c 9 -", "a 8 2", "a 2 4"]);
 }
 
 #[test]
