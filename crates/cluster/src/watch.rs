@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::discovery::Resource;
-use crate::error::{Class, Error, ErrorKind, Subject, Verb};
+use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::read::{Selection, selectors};
 use crate::redact::Redacted;
 use crate::request::{Call, open, with_query};
@@ -75,9 +75,11 @@ pub struct Watch {
     length: Duration,
     /// How many consecutive responses ended without an event.
     empty_responses: u32,
+    /// How many consecutive responses were open only for a moment.
+    short_responses: u32,
     /// How many responses ended before their time.
     breaks: u32,
-    /// How many requests found no server.
+    /// How many requests found no server, or one that is not ready.
     outages: u32,
     /// Why the last response ended, or none came; `None` once the watch has delivered something since.
     trouble: Option<String>,
@@ -118,6 +120,7 @@ impl Session {
             state,
             length: LENGTH,
             empty_responses: 0,
+            short_responses: 0,
             breaks: 0,
             outages: 0,
             trouble: None,
@@ -174,8 +177,8 @@ impl Watch {
         self.breaks
     }
 
-    /// How often there was no server when the watch was to be opened. It may have been restored from a backup meanwhile, and
-    /// have reached versions again that were seen before, with other content.
+    /// How often there was no server when the watch was to be opened, or one that was not ready. It may have been restored from
+    /// a backup meanwhile, and have reached versions again that were seen before, with other content.
     pub fn outages(&self) -> u32 {
         self.outages
     }
@@ -224,7 +227,8 @@ impl Watch {
             match &mut self.state {
                 WatchState::Idle { until } => {
                     tokio::time::sleep_until(*until).await;
-                    self.length = LENGTH + Jitter::random().part(MORE);
+                    // As the server is asked: in whole seconds.
+                    self.length = Duration::from_secs((LENGTH + Jitter::random().part(MORE)).as_secs());
                     let (client, call) = (self.session.client().clone(), self.call());
                     let opening = Box::pin(async move { open(&client, &call).await });
                     self.state = WatchState::Opening { since: Instant::now(), opening };
@@ -235,7 +239,8 @@ impl Watch {
                         self.state = WatchState::Open(WatchResponse { body, lines, opened });
                     }
                     Err((error, retry_after)) => {
-                        if error.class() == Class::ConnectionFailed {
+                        let is_busy = error.status().is_some_and(|status| status.code == 429);
+                        if error.is_server_fault() && !is_busy {
                             self.outages = self.outages.saturating_add(1);
                         }
                         self.pause(retry_after);
@@ -253,9 +258,9 @@ impl Watch {
         }
     }
 
-    /// Ends the current response. The next request follows at once if this response was open for a while: only so is it certain
-    /// to notice that there is no server. It follows after a growing pause otherwise, so that a server which ends every
-    /// response at once is not flooded. The server may ask for a longer one.
+    /// Ends the current response. The next request follows at once if this response was open for a while, or is the first that
+    /// was not: only so is it certain to notice that there is no server. It follows after a growing pause otherwise, so that a
+    /// server which ends every response at once is not flooded. The server may ask for a longer one.
     fn pause(&mut self, retry_after: Option<Duration>) {
         let open_for = match &self.state {
             WatchState::Open(response) => Some(response.opened.elapsed()),
@@ -266,7 +271,11 @@ impl Watch {
             self.breaks = self.breaks.saturating_add(1);
         }
         self.empty_responses = if lasted { 0 } else { self.empty_responses.saturating_add(1) };
-        let pause = if lasted {
+        let is_first_short = open_for.is_some() && !lasted && self.short_responses == 0;
+        if open_for.is_some() {
+            self.short_responses = if lasted { 0 } else { self.short_responses.saturating_add(1) };
+        }
+        let pause = if lasted || is_first_short {
             Duration::ZERO
         } else {
             PAUSE.after(self.empty_responses, Jitter::random()) + Jitter::random().part(SPREAD)

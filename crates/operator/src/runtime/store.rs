@@ -379,8 +379,9 @@ impl Shared {
         let mut breaks = 0;
         let mut last_heard = began;
         loop {
-            // Without a server for a while, there may be another one now, whose versions say nothing.
-            if Instant::now() >= relist || watch.outages() > 0 {
+            // After an outage there may be another server, whose versions say nothing.
+            let was_away = watch.outages() > 0 && watch.is_open();
+            if Instant::now() >= relist || was_away {
                 return Ok(());
             }
             if watch.breaks() != breaks {

@@ -153,7 +153,7 @@ impl Objects {
 
     /// These are all objects, as of version `at`. Subscribers see the differences, deletions first. Objects written since
     /// the list began may be newer, and stay. A list has everything that was written before it began, unless the server was
-    /// restored from a backup: then that was undone, whatever its version.
+    /// restored from a backup: then that was undone, whatever its version, and another write may have got the same version.
     pub(super) fn replace(&mut self, objects: &[Value], at: Option<u64>) {
         let present: HashSet<Key> = objects.iter().map(Key::of).collect();
         let written = self.written.take().unwrap_or_default();
@@ -170,7 +170,7 @@ impl Objects {
         }
         for object in objects {
             let newer = self.by_key.get(&Key::of(object)).is_some_and(|known| is_newer(&Key::of(object), known));
-            self.put(object, if newer { is_as_new } else { is_the_same });
+            self.put(object, if newer { is_as_new } else { Packed::has_content_of });
         }
     }
 

@@ -43,6 +43,11 @@ impl Packed {
         self.0.version.as_deref()
     }
 
+    /// Whether the text is the same.
+    pub(super) fn has_content_of(&self, other: &Self) -> bool {
+        self.0.text == other.0.text
+    }
+
     /// The version, if it is a number.
     pub(super) fn number(&self) -> Option<u64> {
         self.version()?.parse().ok()

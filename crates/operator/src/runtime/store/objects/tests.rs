@@ -156,6 +156,13 @@ fn a_server_that_was_restored_from_a_backup_is_followed() {
         objects.set(&object("a", "ua", "4"));
     };
     check(written, &["a 1 8", "c - 9", "c 9 -", "a 8 2", "a 2 4"]);
+    // The server has counted up to the same version again.
+    let other = json!({ "metadata": object("a", "ua", "1")["metadata"], "spec": {} });
+    let counted_again = |objects: &mut Objects| {
+        objects.begin_list();
+        objects.replace(&[other, object("b", "ub", "1")], Some(3));
+    };
+    check(counted_again, &["a 1 1"]);
 }
 
 #[test]
