@@ -160,7 +160,8 @@ impl Objects {
         let is_newer = |key: &Key, known: &Packed| {
             written.contains(key) && at.is_some_and(|at| known.number().is_some_and(|version| version > at))
         };
-        let gone = self.by_key.iter().filter(|(key, object)| !present.contains(*key) && !is_newer(key, object));
+        let gone =
+            self.by_key.iter().filter(|(key, object)| !present.contains(*key) && !is_newer(key, object));
         let gone: Vec<Key> = gone.map(|(key, _)| key.clone()).collect();
         self.latest = at.unwrap_or(self.latest);
         // The list says what is there; one from before the release is repeated when the watch has expired again.
@@ -169,7 +170,8 @@ impl Objects {
             self.remove(&key);
         }
         for object in objects {
-            let newer = self.by_key.get(&Key::of(object)).is_some_and(|known| is_newer(&Key::of(object), known));
+            let newer =
+                self.by_key.get(&Key::of(object)).is_some_and(|known| is_newer(&Key::of(object), known));
             self.put(object, if newer { is_as_new } else { Packed::has_content_of });
         }
     }
