@@ -1,10 +1,11 @@
-//! A release: the command line tool, the Terraform provider, a container image, the chart and the manifests, with a bill of materials,
-//! checksums and their signature. Archives of the same files have the same bytes. What this machine cannot make is left out, and a
+//! A release: the command line tool, the control plane of its sandbox, the Terraform provider, a container image, the chart and the
+//! manifests, with a bill of materials, checksums and their signature. Archives of the same files have the same bytes. What this machine cannot make is left out, and a
 //! line says why.
 
-mod cargo_build;
+pub(crate) mod cargo_build;
 mod checksums;
 mod command_line;
+mod control_plane;
 mod image;
 mod krew;
 mod manifests;
@@ -18,7 +19,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use cargo_build::PLATFORMS;
+use cargo_build::{PLATFORMS, Platform};
 
 /// What to release, and where to put it.
 #[derive(clap::Args)]
@@ -29,6 +30,9 @@ pub(crate) struct Arguments {
     /// The profile to build with; only `dist` is for others
     #[arg(long, default_value = "dist")]
     profile: String,
+    /// Only this platform, such as `linux_amd64`; can be repeated
+    #[arg(long)]
+    platform: Vec<String>,
     /// Where the files will be downloaded from, for the manifest of krew
     #[arg(long)]
     url: Option<String>,
@@ -37,6 +41,8 @@ pub(crate) struct Arguments {
 /// What every file of a release is made from.
 struct Release {
     root: PathBuf,
+    /// Where cargo builds.
+    target: PathBuf,
     out: PathBuf,
     version: String,
     /// Of every file in every archive, in seconds since 1970.
@@ -45,6 +51,11 @@ struct Release {
 }
 
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    let target = root.join(std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned()));
+    make(root, &target, arguments)
+}
+
+fn make(root: &Path, target: &Path, arguments: &Arguments) -> Result<()> {
     let out = root.join(&arguments.out);
     if out.exists() {
         fs::remove_dir_all(&out).with_context(|| format!("emptying {}", out.display()))?;
@@ -57,15 +68,19 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         revision: revision.trim().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         root: root.to_owned(),
+        target: target.to_owned(),
         out,
     };
     let host = cargo_build::host()?;
     say(&format!(
-        "building plimsoll {} with the profile {}, which takes about 12 minutes on two cores",
+        "building plimsoll {} with the profile {}, which takes about 12 minutes for each platform on two cores",
         release.version, arguments.profile
     ));
     let (mut files, mut packages, mut archives) = (Vec::new(), Vec::new(), Vec::new());
-    for platform in PLATFORMS {
+    let is_wanted = |platform: &&Platform| {
+        arguments.platform.is_empty() || arguments.platform.iter().any(|name| name == platform.registry)
+    };
+    for platform in PLATFORMS.iter().filter(is_wanted) {
         if let Some(why) = cargo_build::obstacle(platform.target, &host) {
             say(&format!("left out: {} ({why})", platform.registry));
             continue;
@@ -76,6 +91,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         let archive = command_line::archive(&release, platform, &programs, is_native)?;
         archives.push((platform, archive.clone()));
         files.push(archive);
+        files.extend(control_plane::archive(&release, platform)?);
         if is_native && platform.registry.starts_with("linux_") {
             files.push(image::write(&release, platform, &programs)?);
         } else {
@@ -94,7 +110,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     fs::write(&all, checksums::of(&files)?).context("writing the checksums")?;
     checksums::sign(&all)?;
     for file in files.iter().chain([&sums, &all]) {
-        say(&format!("wrote {}", file.display()));
+        let size = fs::metadata(file).with_context(|| format!("reading {}", file.display()))?.len();
+        say(&format!("wrote {} ({size} bytes)", file.display()));
     }
     Ok(())
 }
@@ -128,3 +145,6 @@ fn output(command: &mut Command) -> Result<String> {
 fn say(line: &str) {
     println!("{line}");
 }
+
+#[cfg(test)]
+mod released;

@@ -24,7 +24,7 @@ pub use layout::{InvalidName, Layout, Name};
 pub use lease::Lease;
 pub use lifecycle::{DownOutcome, Up, down, inspect, list, purge, up};
 pub use options::UpRequest;
-pub use programs::{CONTROL_PLANE, Origin, Program};
+pub use programs::{Origin, Program, installed};
 pub use state::{Failure, StartupStep};
 pub use status::{ProgramStatus, SandboxState, Status};
 pub use supervisor::supervise;

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The folders and search paths the sandbox works with.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Environment {
     pub path: OsString,
     /// A folder with control plane programs, in envtest's convention (`KUBEBUILDER_ASSETS`).
     pub assets: Option<PathBuf>,
+    /// Folders in which a release has the control plane (`control-plane` beside the program).
+    pub releases: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -23,7 +25,8 @@ pub struct NoHome;
 
 impl Environment {
     pub fn from_process() -> Result<Self, NoHome> {
-        Self::from_variables(|name| env::var_os(name))
+        let releases = env::current_exe().map_or_else(|_| Vec::new(), |program| beside(&program));
+        Ok(Self { releases, ..Self::from_variables(|name| env::var_os(name))? })
     }
 
     pub fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
@@ -37,8 +40,16 @@ impl Environment {
             state: folder("XDG_STATE_HOME", ".local/state")?.join("plimsoll"),
             path: get("PATH").unwrap_or_default(),
             assets: get("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()).map(PathBuf::from),
+            releases: Vec::new(),
         })
     }
+}
+
+/// Where a release has the control plane: beside the program, or where a package puts what `bin` is no place for.
+fn beside(program: &Path) -> Vec<PathBuf> {
+    let folder = program.parent().unwrap_or(program);
+    let packaged = folder.parent().map(|prefix| prefix.join("lib/plimsoll/control-plane"));
+    [folder.join("control-plane")].into_iter().chain(packaged).collect()
 }
 
 #[cfg(test)]
@@ -66,6 +77,12 @@ mod tests {
     #[test]
     fn an_environment_without_a_home_is_an_error() {
         assert!(read(&[("PATH", "/bin")]).is_err());
+    }
+
+    #[test]
+    fn a_release_is_found_from_its_program() {
+        let folders = ["/usr/local/bin/control-plane", "/usr/local/lib/plimsoll/control-plane"];
+        assert_eq!(beside(Path::new("/usr/local/bin/plimsoll")), folders.map(PathBuf::from));
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub use event::BuildEvent;
 
 use crate::{folder, lock};
 
+/// A file in the folder of every build: the hash of what it was built from.
+const SOURCES: &str = "sources";
+
 /// A Go module to build.
 #[derive(Clone, Copy, Debug)]
 pub struct Module<'a> {
@@ -77,6 +80,19 @@ impl Module<'_> {
         self.is_complete(&folder).then_some(folder)
     }
 
+    /// Whether `folder` has a complete build of exactly these sources, made here or on another machine.
+    pub fn is_in(&self, folder: &Path) -> bool {
+        let sources = fs::read_to_string(folder.join(SOURCES));
+        sources.is_ok_and(|sources| sources.trim() == self.hash()) && self.is_complete(folder)
+    }
+
+    /// Builds the module with the `go` on `path` for another machine, whose processor Go calls `architecture`, into `folder`.
+    pub fn export(&self, path: &OsStr, architecture: &str, folder: &Path) -> Result<(), Error> {
+        let go = find_program("go", path).ok_or_else(|| Error::NoGo { module: self.name.to_owned() })?;
+        let work = tempfile::tempdir().map_err(at(&std::env::temp_dir()))?;
+        self.compile(&go, Some(architecture), work.path(), folder, &mut |_| ())
+    }
+
     /// Builds the module with the `go` on `path` unless it is cached; returns the folder.
     pub fn ensure(
         &self,
@@ -109,28 +125,41 @@ impl Module<'_> {
         let started = Instant::now();
         on_event(BuildEvent::Started { module: self.name.to_owned(), estimate: self.cold_build });
         let work = parent.join(format!("{}.build-{}", self.hash(), std::process::id()));
-        let sources = work.join("src");
         let built = work.join("bin");
-        folder::create_private(&built).map_err(at(&built))?;
-        for (name, content) in self.files {
-            let path = sources.join(name);
-            let parent = path.parent().expect("a file in the sources folder has a parent");
-            folder::create_private(parent).map_err(at(parent))?;
-            fs::write(&path, content).map_err(at(&path))?;
-        }
-        command::build(self, go, &sources, &built, on_event)?;
-        for binary in self.binaries {
-            for link in binary.links {
-                let path = built.join(link);
-                symlink(binary.file, &path).map_err(at(&path))?;
-            }
-        }
+        self.compile(go, None, &work.join("src"), &built, on_event)?;
         // An existing folder is an incomplete build.
         folder::remove(target).map_err(at(target))?;
         fs::rename(&built, target).map_err(at(target))?;
         folder::remove(&work).map_err(at(&work))?;
         on_event(BuildEvent::Finished { module: self.name.to_owned(), elapsed: started.elapsed() });
         Ok(())
+    }
+
+    /// Writes the sources to one folder, and a build of them to another.
+    fn compile(
+        &self,
+        go: &Path,
+        architecture: Option<&str>,
+        sources: &Path,
+        built: &Path,
+        on_event: &mut dyn FnMut(BuildEvent),
+    ) -> Result<(), Error> {
+        folder::create_private(built).map_err(at(built))?;
+        for (name, content) in self.files {
+            let path = sources.join(name);
+            let parent = path.parent().expect("a file in the sources folder has a parent");
+            folder::create_private(parent).map_err(at(parent))?;
+            fs::write(&path, content).map_err(at(&path))?;
+        }
+        command::build(self, &command::Go { program: go, architecture, sources }, built, on_event)?;
+        for binary in self.binaries {
+            for link in binary.links {
+                let path = built.join(link);
+                symlink(binary.file, &path).map_err(at(&path))?;
+            }
+        }
+        let mark = built.join(SOURCES);
+        fs::write(&mark, format!("{}\n", self.hash())).map_err(at(&mark))
     }
 
     /// Waits until no other process builds these sources or removes a build of them.

@@ -10,7 +10,7 @@
 //! running, the lease file says who needs it, and a lock beside the folder lets one client at a time change it. Nothing
 //! here prints; progress is reported as [`LifecycleEvent`]s.
 //!
-//! Without the feature `control-plane` only the Go builder is left, which tests use for other programs.
+//! Without the feature `control-plane` only the Go builder is left, with which releases are made and tests build other programs.
 
 #[cfg(all(feature = "control-plane", not(target_os = "linux")))]
 compile_error!("the sandbox needs Linux: it tracks processes by pidfd and reads /proc");
@@ -19,6 +19,7 @@ mod environment;
 mod folder;
 pub mod gobuild;
 mod lock;
+mod source;
 
 #[cfg(feature = "control-plane")]
 pub mod audit;
@@ -32,3 +33,4 @@ pub use codes::CODES;
 #[cfg(feature = "control-plane")]
 pub use control_plane::*;
 pub use environment::{Environment, NoHome};
+pub use source::CONTROL_PLANE;

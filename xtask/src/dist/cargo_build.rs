@@ -8,14 +8,14 @@ use anyhow::{Context, Result, ensure};
 use super::{Release, is_installed, output};
 
 /// A platform that the Terraform registry knows.
-pub(super) struct Platform {
+pub(crate) struct Platform {
     /// As Rust calls it.
-    pub(super) target: &'static str,
+    pub(crate) target: &'static str,
     /// As Go, and so the registry, calls it.
-    pub(super) registry: &'static str,
+    pub(crate) registry: &'static str,
 }
 
-pub(super) const PLATFORMS: &[Platform] = &[
+pub(crate) const PLATFORMS: &[Platform] = &[
     Platform { target: "x86_64-unknown-linux-gnu", registry: "linux_amd64" },
     Platform { target: "aarch64-unknown-linux-gnu", registry: "linux_arm64" },
     Platform { target: "x86_64-apple-darwin", registry: "darwin_amd64" },
@@ -35,7 +35,7 @@ pub(super) struct Programs {
 }
 
 /// This machine, as Rust calls it.
-pub(super) fn host() -> Result<String> {
+pub(crate) fn host() -> Result<String> {
     let printed = output(Command::new("rustc").arg("-vV"))?;
     let host = printed.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc has a host")?;
     let host = host.trim().to_owned();
@@ -45,7 +45,7 @@ pub(super) fn host() -> Result<String> {
 }
 
 /// Why this machine cannot build for `target`.
-pub(super) fn obstacle(target: &str, host: &str) -> Option<String> {
+pub(crate) fn obstacle(target: &str, host: &str) -> Option<String> {
     if target == host {
         return None;
     }
@@ -54,30 +54,45 @@ pub(super) fn obstacle(target: &str, host: &str) -> Option<String> {
     if !installed.lines().any(|line| line.trim() == target) {
         return Some(format!("the target {target} is not installed"));
     }
-    let linker = match target {
+    // Apple's linker exists only on Apple's machines.
+    let foreign = target.ends_with("apple-darwin") && !host.ends_with("apple-darwin");
+    (foreign || !is_installed(linker(target))).then(|| format!("there is no linker for {target}"))
+}
+
+/// The C compiler that links for `target` on another machine.
+fn linker(target: &str) -> &'static str {
+    match target {
         "aarch64-unknown-linux-gnu" => "aarch64-linux-gnu-gcc",
         "x86_64-pc-windows-gnu" => "x86_64-w64-mingw32-gcc",
         _ => "cc",
-    };
-    // Apple's linker exists only on Apple's machines.
-    let foreign = target.ends_with("apple-darwin") && !host.ends_with("apple-darwin");
-    (foreign || !is_installed(linker)).then(|| format!("there is no linker for {target}"))
+    }
+}
+
+/// A command of cargo for `target`.
+pub(crate) fn cargo(task: &str, target: &str, host: &str) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([task, "--locked", "--offline"]);
+    if target != host {
+        let variable = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
+        cargo.args(["--target", target]).env(variable, linker(target));
+    }
+    cargo
 }
 
 pub(super) fn build(release: &Release, platform: &Platform, host: &str, profile: &str) -> Result<Programs> {
     let root = &release.root;
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(root).args(["build", "--locked", "--offline", "--profile", profile]);
+    let mut cargo = cargo("build", platform.target, host);
+    cargo.current_dir(root).args(["--profile", profile]);
     cargo.args(["--package", "cli", "--package", "provider", "--bins"]);
-    // The same bytes wherever the checkout and cargo's folder are.
+    // The same bytes wherever the checkout, the target folder and cargo's folder are.
     let home = std::env::var("CARGO_HOME")
         .map_or_else(|_| std::env::home_dir().unwrap_or_default().join(".cargo"), PathBuf::from);
+    let mut folder = release.target.clone();
     let remap = |from: &std::path::Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    let flags = [remap(root, "/plimsoll"), remap(&home, "/cargo")].join("\x1f");
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags);
-    let mut folder = root.join(std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned()));
+    // The last prefix that fits counts, and the target folder may be in the checkout.
+    let flags = [remap(root, "/plimsoll"), remap(&home, "/cargo"), remap(&folder, "/target")].join("\x1f");
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags).env("CARGO_TARGET_DIR", &folder);
     if platform.target != host {
-        cargo.args(["--target", platform.target]);
         folder.push(platform.target);
     }
     ensure!(cargo.status().context("running cargo")?.success(), "{} does not build", platform.target);

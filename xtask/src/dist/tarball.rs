@@ -23,6 +23,8 @@ enum Content {
     Text(Vec<u8>),
     /// A file of this machine.
     Copied(PathBuf),
+    /// A symbolic link.
+    Link(String),
 }
 
 impl Files {
@@ -36,6 +38,10 @@ impl Files {
 
     pub(super) fn program(&mut self, path: &str, from: &Path) {
         self.0.insert(path.to_owned(), File { content: Content::Copied(from.to_owned()), mode: 0o755 });
+    }
+
+    pub(super) fn link(&mut self, path: &str, target: &str) {
+        self.0.insert(path.to_owned(), File { content: Content::Link(target.to_owned()), mode: 0o777 });
     }
 
     pub(super) fn folder(&mut self, path: &str, mode: u32) {
@@ -65,23 +71,28 @@ impl Files {
         let mut archive = Builder::new(out);
         for (path, file) in &self.0 {
             let read = match &file.content {
-                Content::Folder => Vec::new(),
+                Content::Folder | Content::Link(_) => Vec::new(),
                 Content::Text(text) => text.clone(),
                 Content::Copied(from) => {
                     fs::read(from).with_context(|| format!("reading {}", from.display()))?
                 }
             };
             let mut header = Header::new_gnu();
-            let is_folder = matches!(file.content, Content::Folder);
-            header.set_entry_type(if is_folder { EntryType::Directory } else { EntryType::Regular });
+            header.set_entry_type(match &file.content {
+                Content::Folder => EntryType::Directory,
+                Content::Link(_) => EntryType::Symlink,
+                Content::Text(_) | Content::Copied(_) => EntryType::Regular,
+            });
             header.set_mode(file.mode);
             header.set_mtime(time);
             header.set_uid(0);
             header.set_gid(0);
             header.set_size(read.len() as u64);
-            archive
-                .append_data(&mut header, path, read.as_slice())
-                .with_context(|| format!("packing {path}"))?;
+            let packed = match &file.content {
+                Content::Link(target) => archive.append_link(&mut header, path, target),
+                _ => archive.append_data(&mut header, path, read.as_slice()),
+            };
+            packed.with_context(|| format!("packing {path}"))?;
         }
         archive.into_inner().context("finishing the archive")?.flush()?;
         Ok(())
@@ -116,6 +127,7 @@ mod tests {
                 files.program(&format!("a/{name}"), &from);
             }
             files.folder("tmp", 0o1777);
+            files.link("a/z", "x");
             let archive = folder.path().join(archive);
             files.write_gz(&archive, 1_700_000_000).unwrap();
             fs::read(archive).unwrap()
@@ -133,6 +145,7 @@ mod tests {
         let expected = [
             ("a/x".to_owned(), 0o755, time),
             ("a/y".to_owned(), 0o755, time),
+            ("a/z".to_owned(), 0o777, time),
             ("tmp/".to_owned(), 0o1777, time),
         ];
         assert_eq!(entries.collect::<Vec<_>>(), expected);

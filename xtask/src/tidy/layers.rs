@@ -85,7 +85,7 @@ const USES: &[(&str, &[&str])] = &[
             "testkit",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["sandbox"]),
 ];
 
 /// Outside dependencies that no pure crate may have: they do I/O, or know the time.

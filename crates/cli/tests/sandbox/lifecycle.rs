@@ -228,6 +228,7 @@ fn hold(user: &User, name: &str) -> Lease {
         state: user.path("state/plimsoll"),
         path: "/nonexistent".into(),
         assets: None,
+        releases: Vec::new(),
     };
     Lease::hold(&environment, &name.parse::<Name>().unwrap()).unwrap()
 }

@@ -64,7 +64,7 @@ impl Error {
         let error = |code| Diagnostic::error(code, self.to_string());
         match self {
             Self::NoPrograms { assets, cache, .. } => {
-                error(codes::PROGRAMS_MISSING).detail(three_solutions(assets.as_deref(), cache))
+                error(codes::PROGRAMS_MISSING).detail(solutions(assets.as_deref(), cache))
             }
             Self::OldEtcd { .. } => error(codes::ETCD_TOO_OLD)
                 .detail("etcd before 3.6 does not support the watches of this API server, so informers never sync.")
@@ -100,17 +100,19 @@ impl Error {
     }
 }
 
-fn three_solutions(assets: Option<&Path>, cache: &Path) -> String {
+fn solutions(assets: Option<&Path>, cache: &Path) -> String {
     let assets = match assets {
         Some(folder) => format!("KUBEBUILDER_ASSETS is {}, which does not contain them", folder.display()),
         None => "KUBEBUILDER_ASSETS is not set".to_owned(),
     };
     format!(
         "{assets}, {} is not a complete build, and no `go` is on PATH. Do one of the following:\n\
-         1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in four to six minutes\n\
-         2. set KUBEBUILDER_ASSETS to a folder that contains them\n\
-         3. copy the build from the cache of another machine",
+         1. unpack the archive plimsoll-control-plane_{} of the release beside this program\n\
+         2. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in four to six minutes\n\
+         3. set KUBEBUILDER_ASSETS to a folder that contains them\n\
+         4. copy the build from the cache of another machine",
         cache.display(),
+        env!("CARGO_PKG_VERSION"),
     )
 }
 

@@ -17,10 +17,10 @@ use super::layout::{self, Layout, Name};
 use super::lease::Lease;
 use super::options::{SupervisorOptions, UpRequest};
 use super::process::with_variable;
-use super::programs::{self, CONTROL_PLANE};
+use super::programs;
 use super::state::{ReadError, StateFile};
 use super::status::{SandboxState, Status};
-use crate::{Environment, codes, folder, gobuild};
+use crate::{CONTROL_PLANE, Environment, codes, folder, gobuild};
 
 /// The environment variable that every process of a sandbox carries; its value is the sandbox's folder.
 pub(super) const FOLDER_VARIABLE: &str = "PLIMSOLL_SANDBOX_FOLDER";

@@ -3,13 +3,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::Error;
-use crate::Environment;
-use crate::gobuild::{self, Binary, BuildEvent, Module, is_executable};
+use crate::gobuild::{self, BuildEvent, is_executable};
+use crate::{CONTROL_PLANE, Environment};
 
 /// A program of the control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -59,6 +58,8 @@ impl fmt::Display for Program {
 pub enum Origin {
     /// In `KUBEBUILDER_ASSETS`.
     Assets,
+    /// In the folder `control-plane` of an installed release.
+    Installed,
     /// Built by an earlier run.
     Cache,
     /// Built by this run.
@@ -72,39 +73,7 @@ pub(crate) struct LocatedProgram {
     pub(crate) origin: Origin,
 }
 
-/// The sources of the control plane, embedded so that an installed `plimsoll` can build it without a checkout.
-pub const CONTROL_PLANE: Module<'static> = Module {
-    name: "control-plane",
-    files: &[
-        ("go.mod", include_str!("../../../../tools/control-plane/go.mod")),
-        ("go.sum", include_str!("../../../../tools/control-plane/go.sum")),
-        ("main.go", include_str!("../../../../tools/control-plane/main.go")),
-        ("exitwith/stdin.go", include_str!("../../../../tools/control-plane/exitwith/stdin.go")),
-        ("kwok/main.go", include_str!("../../../../tools/control-plane/kwok/main.go")),
-    ],
-    binaries: &[
-        Binary {
-            package: ".",
-            file: "control-plane",
-            links: &["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"],
-        },
-        Binary { package: "./kwok", file: "kwok", links: &[] },
-    ],
-    // Without these, `/version` and `kubectl version` report a development build.
-    ldflags: "-X k8s.io/component-base/version.gitVersion=v1.36.3 \
-              -X k8s.io/component-base/version.gitMajor=1 \
-              -X k8s.io/component-base/version.gitMinor=36 \
-              -X k8s.io/component-base/version.gitTreeState=clean",
-    cold_build: Duration::from_secs(255),
-};
-
-/// The version of a Go module that the embedded sources require.
-pub(crate) fn required_version(module: &str) -> Option<&'static str> {
-    let (_, go_mod) = CONTROL_PLANE.files.iter().find(|(name, _)| *name == "go.mod")?;
-    go_mod.lines().find_map(|line| line.trim().strip_prefix(module)?.strip_prefix(' '))
-}
-
-/// Locates each program: in `KUBEBUILDER_ASSETS`, in the cache, or by building it.
+/// Locates each program: in `KUBEBUILDER_ASSETS`, where a release has it, in the cache, or by building it.
 pub(crate) fn locate(
     environment: &Environment,
     on_event: &mut dyn FnMut(BuildEvent),
@@ -119,9 +88,12 @@ pub(crate) fn locate(
         .filter(|program| located.iter().all(|located| located.program != *program))
         .collect();
     if !missing.is_empty() {
-        let (folder, origin) = match CONTROL_PLANE.cached(&environment.cache) {
-            Some(folder) => (folder, Origin::Cache),
-            None => (build(environment, &missing, on_event)?, Origin::Built),
+        let (folder, origin) = if let Some(folder) = installed(environment) {
+            (folder, Origin::Installed)
+        } else if let Some(folder) = CONTROL_PLANE.cached(&environment.cache) {
+            (folder, Origin::Cache)
+        } else {
+            (build(environment, &missing, on_event)?, Origin::Built)
         };
         located.extend(missing.into_iter().map(|program| LocatedProgram {
             program,
@@ -131,6 +103,11 @@ pub(crate) fn locate(
     }
     located.sort_by_key(|located| located.program);
     Ok(located)
+}
+
+/// The folder in which a release has the control plane of this version.
+pub fn installed(environment: &Environment) -> Option<PathBuf> {
+    environment.releases.iter().find(|folder| CONTROL_PLANE.is_in(folder)).cloned()
 }
 
 /// The first etcd that supports the API server's watches with `sendInitialEvents`.

@@ -11,19 +11,27 @@ use super::{BuildEvent, Error, Module, at};
 /// Output lines of a failed command to report.
 const REPORTED_LINES: usize = 20;
 
-/// Builds the binaries of `module`, whose files are in `sources`, into the folder `built`.
+/// How `go` is run.
+pub(super) struct Go<'a> {
+    pub(super) program: &'a Path,
+    /// The processor to build for, without the network; none for this machine.
+    pub(super) architecture: Option<&'a str>,
+    /// The folder with the files of the module.
+    pub(super) sources: &'a Path,
+}
+
+/// Builds the binaries of `module` into the folder `built`.
 pub(super) fn build(
     module: &Module<'_>,
-    go: &Path,
-    sources: &Path,
+    go: &Go<'_>,
     built: &Path,
     on_event: &mut dyn FnMut(BuildEvent),
 ) -> Result<(), Error> {
-    let total = count_packages(module, go, sources, on_event)?;
+    let total = count_packages(module, go, on_event)?;
     let mut done = 0;
     let ldflags = format!("-s -w {}", module.ldflags);
     for binary in module.binaries {
-        let mut command = go_command(go, sources);
+        let mut command = go.command();
         command.args(["build", "-v", "-trimpath", "-ldflags", ldflags.trim_end(), "-o"]);
         command.arg(built.join(binary.file)).arg(binary.package).stdout(Stdio::null());
         run(module, command, &mut |line| {
@@ -42,12 +50,11 @@ pub(super) fn build(
 /// Counts the packages to compile. `go list` also downloads the modules.
 fn count_packages(
     module: &Module<'_>,
-    go: &Path,
-    sources: &Path,
+    go: &Go<'_>,
     on_event: &mut dyn FnMut(BuildEvent),
 ) -> Result<usize, Error> {
-    let list = sources.join(".packages");
-    let mut command = go_command(go, sources);
+    let list = go.sources.join(".packages");
+    let mut command = go.command();
     command.args(["list", "-deps"]).args(module.binaries.iter().map(|binary| binary.package));
     command.stdout(File::create(&list).map_err(at(&list))?);
     run(module, command, &mut |line| {
@@ -58,13 +65,18 @@ fn count_packages(
     Ok(fs::read_to_string(&list).map_err(at(&list))?.lines().count())
 }
 
-fn go_command(go: &Path, sources: &Path) -> Command {
-    let mut command = Command::new(go);
-    command.current_dir(sources).stdin(Stdio::null());
-    // The user's Go settings must not affect the build.
-    command.env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=readonly").env("GOWORK", "off");
-    command.env_remove("GOOS").env_remove("GOARCH").env_remove("GO111MODULE");
-    command
+impl Go<'_> {
+    fn command(&self) -> Command {
+        let mut command = Command::new(self.program);
+        command.current_dir(self.sources).stdin(Stdio::null());
+        // The user's Go settings must not affect the build.
+        command.env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=readonly").env("GOWORK", "off");
+        command.env_remove("GOOS").env_remove("GOARCH").env_remove("GO111MODULE");
+        if let Some(architecture) = self.architecture {
+            command.env("GOARCH", architecture).env("GOPROXY", "off");
+        }
+        command
+    }
 }
 
 /// Runs `command`. Lines of standard error that `is_progress` accepts are left out of the error if it fails.

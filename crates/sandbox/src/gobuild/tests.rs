@@ -71,6 +71,8 @@ fn a_module_is_built_once_and_then_cached() {
 
     MODULE.ensure(&cache, &path, &mut |event| panic!("{event:?}")).unwrap();
     assert_eq!(calls(folder.path()).len(), 2);
+    assert!(MODULE.is_in(&built));
+    assert!(!Module { ldflags: "", ..MODULE }.is_in(&built), "a build of other sources");
     let left: Vec<_> =
         fs::read_dir(cache.join("greeting")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "only the build and its lock: {left:?}");
@@ -150,6 +152,18 @@ fn a_failed_build_reports_the_output_of_go_and_leaves_no_build() {
     assert_eq!(status, "exit status: 1");
     assert!(command.starts_with("go build "), "{command}");
     assert_eq!(MODULE.cached(&cache), None);
+}
+
+#[test]
+fn a_build_for_another_machine_is_made_offline_and_knows_its_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("settings");
+    let build = format!("{GOOD_BUILD}; echo $GOARCH $GOPROXY > {}", settings.display());
+    let path = search_path(fake_go(folder.path(), &build));
+    let built = folder.path().join("built");
+    MODULE.export(&path, "arm64", &built).unwrap();
+    assert_eq!(fs::read_to_string(settings).unwrap(), "arm64 off\n");
+    assert!(MODULE.is_in(&built));
 }
 
 #[test]

@@ -51,10 +51,10 @@ fn image() -> Image<'static> {
     }
 }
 
-/// The image's program in its own root folder, if this user may change it, with or without a namespace of its own. `arguments`
-/// make the program succeed at once.
+/// The image's program in its own root folder, as the image's user, or as root of a namespace where only that is allowed.
+/// `arguments` make the program succeed at once.
 fn chroot(root: &Path, arguments: &[&str]) -> Option<Command> {
-    let ways: [&[&str]; 2] = [&["chroot"], &["unshare", "--map-root-user", "chroot"]];
+    let ways: [&[&str]; 2] = [&["chroot", "--userspec", USER], &["unshare", "--map-root-user", "chroot"]];
     let with = |way: &[&str]| {
         let mut command = Command::new(way[0]);
         command.args(&way[1..]).arg(root).arg(format!("/{PROGRAM}"));
@@ -163,7 +163,8 @@ fn the_image_has_all_that_the_operator_needs() {
     let help = start().args(["operator", "--help"]).output().unwrap();
     assert!(String::from_utf8_lossy(&help.stdout).contains("--watch-label-selector"), "{help:?}");
 
-    fs::copy(sandbox.kubeconfig(), root.join("kubeconfig")).unwrap();
+    // A copy that the image's user can read.
+    fs::write(root.join("kubeconfig"), fs::read(sandbox.kubeconfig()).unwrap()).unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut command = start();
     let health = format!("--health-address=127.0.0.1:{port}");

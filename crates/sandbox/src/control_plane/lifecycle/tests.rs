@@ -21,6 +21,7 @@ fn environment(folder: &Path) -> Environment {
         state: folder.join("state"),
         path: "/nonexistent".into(),
         assets: None,
+        releases: Vec::new(),
     }
 }
 

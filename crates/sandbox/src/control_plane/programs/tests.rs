@@ -18,11 +18,15 @@ fn environment(folder: &Path) -> Environment {
         state: folder.join("state"),
         path: "/nonexistent".into(),
         assets: Some(folder.join("assets")),
+        releases: vec![folder.join("release")],
     }
 }
 
 fn fill_cache(environment: &Environment) {
-    let folder = CONTROL_PLANE.folder(&environment.cache);
+    fill(&CONTROL_PLANE.folder(&environment.cache));
+}
+
+fn fill(folder: &Path) {
     for binary in CONTROL_PLANE.binaries {
         for name in binary.links.iter().chain([&binary.file]) {
             executable(&folder.join(name));
@@ -52,6 +56,25 @@ fn each_program_is_located_on_its_own_and_assets_come_first() {
 }
 
 #[test]
+fn a_release_comes_before_the_cache_if_it_is_of_this_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let environment = environment(folder.path());
+    fill_cache(&environment);
+    let release = &environment.releases[0];
+    fill(release);
+    let origin = || locate(&environment, &mut |_| ()).unwrap()[0].origin;
+    let build = CONTROL_PLANE.folder(&environment.cache);
+    let this = build.file_name().unwrap().to_str().unwrap();
+    for (sources, expected) in [("0123456789abcdef", Origin::Cache), (this, Origin::Installed)] {
+        fs::write(release.join("sources"), sources).unwrap();
+        assert_eq!(origin(), expected);
+        assert_eq!(installed(&environment).is_some(), expected == Origin::Installed);
+    }
+    fs::remove_file(release.join("kwok")).unwrap();
+    assert_eq!(origin(), Origin::Cache);
+}
+
+#[test]
 fn an_old_etcd_is_rejected() {
     assert_eq!(etcd_version("etcd Version: 3.5.21\nGit SHA: x\n"), Some(("3.5.21", (3, 5))));
     assert_eq!(etcd_version("etcd Version: 3.10.0-rc.1\n").unwrap().1, (3, 10));
@@ -76,7 +99,7 @@ fn run_by_child(script: &str) {
 }
 
 #[test]
-fn without_go_the_error_names_the_missing_programs_and_three_solutions() {
+fn without_go_the_error_names_the_missing_programs_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let environment = environment(folder.path());
     for name in ["etcd", "kube-apiserver", "kubectl"] {
@@ -88,7 +111,7 @@ fn without_go_the_error_names_the_missing_programs_and_three_solutions() {
         diagnostic.summary,
         "cannot find kube-controller-manager, kube-scheduler, kwok, and there is no `go` to build them"
     );
-    for solution in ["1. install Go", "2. set KUBEBUILDER_ASSETS", "3. copy "] {
+    for solution in ["1. unpack the archive", "2. install Go", "3. set KUBEBUILDER_ASSETS", "4. copy "] {
         assert!(diagnostic.detail.contains(solution), "{solution} is missing in {}", diagnostic.detail);
     }
 }
@@ -101,33 +124,4 @@ fn an_incomplete_cache_is_not_used() {
     assert!(locate(&environment, &mut |_| ()).is_ok());
     fs::remove_file(CONTROL_PLANE.folder(&environment.cache).join("kwok")).unwrap();
     assert!(matches!(locate(&environment, &mut |_| ()), Err(Error::NoPrograms { .. })));
-}
-
-#[test]
-fn the_linker_flags_match_the_required_version() {
-    let version = required_version("k8s.io/kubernetes").unwrap();
-    assert!(CONTROL_PLANE.ldflags.contains(&format!("gitVersion={version} ")), "{version}");
-    let minor = version.split('.').nth(1).unwrap();
-    assert!(CONTROL_PLANE.ldflags.contains(&format!("gitMinor={minor} ")), "{version}");
-    assert_eq!(required_version("k8s.io/nothing"), None);
-}
-
-#[test]
-fn every_source_file_of_the_module_is_embedded() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/control-plane");
-    let mut present = Vec::new();
-    let mut folders = vec![root.clone()];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                present.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
-            }
-        }
-    }
-    present.sort();
-    let mut embedded: Vec<_> = CONTROL_PLANE.files.iter().map(|(name, _)| (*name).to_owned()).collect();
-    embedded.sort();
-    assert_eq!(embedded, present);
 }

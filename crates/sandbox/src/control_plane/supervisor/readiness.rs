@@ -11,8 +11,9 @@ use kube::{Api, Client, Config};
 
 use super::cluster_objects::NODE;
 use crate::control_plane::options::SupervisorOptions;
-use crate::control_plane::programs::{Origin, Program, required_version};
+use crate::control_plane::programs::{Origin, Program};
 use crate::control_plane::state::Failure;
+use crate::source::required_version;
 
 /// A local server answers in less than a millisecond.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
