@@ -8,6 +8,7 @@ mod dist;
 mod docs;
 mod endurance;
 mod kinds;
+mod platforms;
 mod tidy;
 
 use std::path::PathBuf;
@@ -46,6 +47,8 @@ enum Task {
         #[arg(long)]
         sdk: Option<PathBuf>,
     },
+    /// Check that the command line tool and the provider compile for other systems, and for this one without the sandbox
+    Platforms,
     /// Kill the operator at every request it makes, and check that its successor reaches the same end state
     CrashMatrix {
         /// Run only one half
@@ -91,6 +94,7 @@ fn main() -> anyhow::Result<()> {
         Task::Dist(arguments) => dist::run(&root(), &arguments),
         Task::Docs => docs::run(&root()),
         Task::Kinds { sdk } => kinds::run(&root(), sdk),
+        Task::Platforms => platforms::run(&root()),
         Task::CrashMatrix { only } => endurance::run(&root(), endurance::Test::CrashMatrix(only), false),
         Task::Full => endurance::run_all(&root()),
         Task::Fuzz { seconds } => {

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod crds;
 pub(crate) mod create;
 pub(crate) mod delete;
+#[cfg(has_sandbox)]
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
@@ -24,6 +25,7 @@ pub(crate) mod owners;
 pub(crate) mod plan;
 pub(crate) mod reference;
 pub(crate) mod render;
+#[cfg(has_sandbox)]
 pub(crate) mod sandbox;
 pub(crate) mod terraform;
 pub(crate) mod tree;
@@ -144,8 +146,10 @@ pub(crate) enum Command {
     /// Run an Oracle Cloud emulator for development, with checked signatures and scripted faults
     OciServer(oci_server::OciServer),
     /// Walk through the main features on a real Kubernetes, step by step; needs no cluster
+    #[cfg(has_sandbox)]
     Demo(demo::Demo),
     /// Start, use and stop a real Kubernetes control plane on this machine, without containers
+    #[cfg(has_sandbox)]
     #[command(
         subcommand,
         after_help = "Examples:

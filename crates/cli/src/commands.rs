@@ -7,6 +7,7 @@ mod completions;
 mod crds;
 mod create;
 mod delete;
+#[cfg(has_sandbox)]
 mod demo;
 mod doctor;
 mod drift;
@@ -22,6 +23,7 @@ mod owners;
 mod plan;
 mod reference;
 mod render;
+#[cfg(has_sandbox)]
 mod sandbox;
 mod terraform;
 mod tree;
@@ -63,7 +65,9 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Crds(args) => crds::run(&args, printer),
         Command::Certs(args) => certs::run(&args, printer),
         Command::OciServer(args) => oci_server::run(&args, printer),
+        #[cfg(has_sandbox)]
         Command::Demo(args) => demo::run(&args, printer),
+        #[cfg(has_sandbox)]
         Command::Sandbox(command) => sandbox::run(command, printer),
         Command::Function(function) => function::run(&function, printer),
         Command::Reference(args) => reference::run(&args, printer),

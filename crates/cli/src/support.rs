@@ -21,6 +21,7 @@ pub(crate) mod owner_tree;
 pub(crate) mod printer;
 pub(crate) mod process;
 pub(crate) mod report;
+#[cfg(has_sandbox)]
 pub(crate) mod sandbox_progress;
 pub(crate) mod targets;
 

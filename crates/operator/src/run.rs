@@ -169,7 +169,15 @@ async fn run_when_leading(
 
 /// A name that is unique among copies and among earlier runs of this one.
 fn identity() -> String {
-    let uname = rustix::system::uname();
-    let host = uname.nodename().to_string_lossy();
-    format!("{host}_{:016x}", random())
+    format!("{}_{:016x}", host(), random())
+}
+
+#[cfg(unix)]
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
 }

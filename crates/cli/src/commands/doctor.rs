@@ -3,6 +3,8 @@
 mod cluster;
 mod functions;
 mod machine;
+#[cfg(has_sandbox)]
+mod sandbox;
 
 use std::io;
 
@@ -16,6 +18,8 @@ use crate::support::process::until_interrupted;
 pub(super) fn run(args: &Doctor, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let mut findings = machine::check();
+        #[cfg(has_sandbox)]
+        findings.extend(sandbox::check());
         findings.extend(cluster::check(&args.cluster).await);
         let data: Vec<Value> = findings.iter().map(Finding::to_json).collect();
         printer.output(&data, findings.iter().map(|finding| finding.subject), |printer| {

@@ -19,6 +19,7 @@ pub(super) const AREAS: &[(&str, &[Code])] = &[
     ("Plans", plan::CODES),
     ("Waits", readiness::CODES),
     ("Clusters", cluster::CODES),
+    #[cfg(has_sandbox)]
     ("The sandbox", sandbox::CODES),
     ("The Terraform provider", provider::CODES),
     ("Terraform's protocol", tfplugin::codes::CODES),

@@ -136,8 +136,12 @@ fn user_mirror() -> Result<PathBuf, Failure> {
 fn overriding_settings() -> Option<PathBuf> {
     let named =
         ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"].iter().filter_map(std::env::var_os).map(PathBuf::from);
-    let home = std::env::home_dir().into_iter();
-    let usual = home.flat_map(|home| [".terraformrc", ".tofurc"].map(|name| home.join(name)));
+    let (folder, names) = if cfg!(windows) {
+        (std::env::var_os("APPDATA").map(PathBuf::from), ["terraform.rc", "tofu.rc"])
+    } else {
+        (std::env::home_dir(), [".terraformrc", ".tofurc"])
+    };
+    let usual = folder.into_iter().flat_map(|folder| names.map(|name| folder.join(name)));
     let decides = |file: &PathBuf| {
         let text = fs::read_to_string(file).unwrap_or_default();
         text.lines().any(|line| line.trim_start().starts_with("provider_installation"))

@@ -6,8 +6,6 @@ use std::process::ExitCode;
 
 use diag::{Code, Diagnostic};
 
-use crate::codes::ENVIRONMENT;
-
 /// The exit status of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -54,18 +52,6 @@ pub(crate) type Outcome = Result<Exit, Failure>;
 impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Self {
         Self::Diagnostic(Box::new(diagnostic))
-    }
-}
-
-impl From<sandbox::Error> for Failure {
-    fn from(error: sandbox::Error) -> Self {
-        error.diagnostic().into()
-    }
-}
-
-impl From<sandbox::NoHome> for Failure {
-    fn from(error: sandbox::NoHome) -> Self {
-        diagnose(ENVIRONMENT, &error).hint("Set HOME to a folder you can write to.").into()
     }
 }
 

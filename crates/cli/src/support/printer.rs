@@ -14,6 +14,7 @@ use diag::terminal::Renderer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manifest::ObjectRef;
 use serde::Serialize;
+use terminal_size::{Width, terminal_size_of};
 
 use crate::args::{Format, Global};
 use crate::codes;
@@ -245,7 +246,7 @@ pub(crate) fn object_name(object: &ObjectRef) -> String {
 pub(crate) fn width() -> usize {
     let set =
         std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
-    let measured = || rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| usize::from(size.ws_col));
+    let measured = || terminal_size_of(io::stderr()).map(|(Width(columns), _)| usize::from(columns));
     set.or_else(|| measured().filter(|columns| *columns > 0)).unwrap_or(DEFAULT_WIDTH)
 }
 

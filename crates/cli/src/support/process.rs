@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use diag::Diagnostic;
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::codes::ENVIRONMENT;
 use crate::support::exit::{Exit, Failure, Outcome};
@@ -52,21 +51,41 @@ pub(crate) async fn interrupt() {
     }
 }
 
-/// The signals that stop a server: SIGINT from Ctrl-C, SIGTERM from a supervisor.
+/// The signals that stop a server: SIGINT from Ctrl-C, SIGTERM from a supervisor; on Windows Ctrl-C, and the end of the session.
 pub(crate) struct ShutdownSignals {
-    interrupt: Signal,
-    terminate: Signal,
+    interrupt: system::Interrupt,
+    terminate: system::Terminate,
+}
+
+#[cfg(unix)]
+mod system {
+    use std::io;
+
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    pub(super) type Interrupt = Signal;
+    pub(super) type Terminate = Signal;
+
+    pub(super) fn interrupt() -> io::Result<Interrupt> {
+        signal(SignalKind::interrupt())
+    }
+
+    pub(super) fn terminate() -> io::Result<Terminate> {
+        signal(SignalKind::terminate())
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    pub(super) use tokio::signal::windows::{
+        CtrlC as Interrupt, CtrlShutdown as Terminate, ctrl_c as interrupt, ctrl_shutdown as terminate,
+    };
 }
 
 impl ShutdownSignals {
     /// From now on, signals are handled instead of ending the process.
     pub(crate) fn listen() -> Result<Self, Failure> {
-        let listen = || {
-            Ok(Self {
-                interrupt: signal(SignalKind::interrupt())?,
-                terminate: signal(SignalKind::terminate())?,
-            })
-        };
+        let listen = || Ok(Self { interrupt: system::interrupt()?, terminate: system::terminate()? });
         listen().map_err(|error: io::Error| {
             Diagnostic::error(ENVIRONMENT, format!("cannot listen for signals: {error}")).into()
         })

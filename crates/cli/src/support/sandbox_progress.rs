@@ -1,4 +1,4 @@
-//! Shows the progress of a starting or stopping sandbox.
+//! Shows the progress of a starting or stopping sandbox, and its errors.
 
 use std::time::Duration;
 
@@ -6,7 +6,21 @@ use indicatif::ProgressBar;
 use sandbox::gobuild::BuildEvent;
 use sandbox::{LifecycleEvent, StartupStep};
 
+use super::exit::{Failure, diagnose};
 use super::printer::{DIM, GOOD, Printer};
+use crate::codes::ENVIRONMENT;
+
+impl From<sandbox::Error> for Failure {
+    fn from(error: sandbox::Error) -> Self {
+        error.diagnostic().into()
+    }
+}
+
+impl From<sandbox::NoHome> for Failure {
+    fn from(error: sandbox::NoHome) -> Self {
+        diagnose(ENVIRONMENT, &error).hint("Set HOME to a folder you can write to.").into()
+    }
+}
 
 /// Runs `work` and shows the progress it reports.
 pub(crate) fn follow<T>(printer: &mut Printer, work: impl FnOnce(&mut dyn FnMut(LifecycleEvent)) -> T) -> T {

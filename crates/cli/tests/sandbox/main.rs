@@ -6,6 +6,7 @@ mod cache;
 mod disk_full;
 mod failures;
 mod harness;
+mod installed;
 mod leftovers;
 mod lifecycle;
 mod stock;

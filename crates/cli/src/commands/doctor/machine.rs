@@ -1,14 +1,18 @@
-//! Checks this machine: its programs, and what a sandbox needs.
+//! Checks the programs of this machine.
 
+use std::env;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-
-use sandbox::{CONTROL_PLANE, Environment, SandboxState, gobuild};
 
 use super::{Finding, Status};
 
 /// Programs that some commands use, the arguments that print their version, and their purpose.
 const PROGRAMS: [(&str, &[&str], &str); 5] = [
-    ("go", &["version"], "The first start of a sandbox builds its programs with Go 1.26 or later."),
+    (
+        "go",
+        &["version"],
+        "Without the archive of the control plane, the first start of a sandbox builds it with Go 1.26 or later.",
+    ),
     (
         "kubectl",
         &["version", "--client"],
@@ -21,19 +25,19 @@ const PROGRAMS: [(&str, &[&str], &str); 5] = [
 
 pub(super) fn check() -> Vec<Finding> {
     let mut findings = vec![Finding::new("plimsoll", Status::Good, env!("CARGO_PKG_VERSION"))];
-    match Environment::from_process() {
-        Err(error) => findings.push(Finding::new("folders", Status::Broken, error.to_string())),
-        Ok(environment) => {
-            findings.extend(PROGRAMS.iter().map(|(name, ask, need)| program(&environment, name, ask, need)));
-            findings.push(control_plane(&environment));
-            findings.push(sandboxes(&environment));
-        }
-    }
+    findings.extend(PROGRAMS.iter().map(|(name, ask, need)| program(name, ask, need)));
     findings
 }
 
-fn program(environment: &Environment, name: &'static str, ask: &[&str], need: &str) -> Finding {
-    let Some(path) = gobuild::find_program(name, &environment.path) else {
+/// The first file of this name on PATH.
+fn find(name: &str) -> Option<PathBuf> {
+    let file = format!("{name}{}", env::consts::EXE_SUFFIX);
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(&file)).find(|path| path.is_file())
+}
+
+fn program(name: &'static str, ask: &[&str], need: &str) -> Finding {
+    let Some(path) = find(name) else {
         return Finding::new(name, Status::Absent, "not on PATH").advise(need);
     };
     let output = Command::new(&path).args(ask).stdin(Stdio::null()).output();
@@ -56,35 +60,6 @@ fn version(output: &str) -> Option<String> {
                 .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
         is_version.then(|| number.trim_end_matches(',').to_owned())
     })
-}
-
-fn control_plane(environment: &Environment) -> Finding {
-    const SUBJECT: &str = "control plane";
-    if let Some(assets) = &environment.assets {
-        return Finding::new(SUBJECT, Status::Good, format!("from KUBEBUILDER_ASSETS, {}", assets.display()));
-    }
-    match CONTROL_PLANE.cached(&environment.cache) {
-        Some(folder) => Finding::new(SUBJECT, Status::Good, format!("built in {}", folder.display())),
-        None => Finding::new(SUBJECT, Status::Absent, "not built yet")
-            .advise("`plimsoll sandbox up --detach` builds it in four to six minutes."),
-    }
-}
-
-fn sandboxes(environment: &Environment) -> Finding {
-    const SUBJECT: &str = "sandboxes";
-    match sandbox::list(environment) {
-        Err(error) => Finding::new(SUBJECT, Status::Broken, error.to_string()),
-        Ok(all) if all.is_empty() => Finding::new(SUBJECT, Status::Good, "none"),
-        Ok(all) => {
-            let shown: Vec<String> =
-                all.iter().map(|status| format!("{} {}", status.name, status.state.as_str())).collect();
-            let healthy =
-                all.iter().all(|status| matches!(status.state, SandboxState::Ready | SandboxState::Starting));
-            let finding =
-                Finding::new(SUBJECT, if healthy { Status::Good } else { Status::Odd }, shown.join(", "));
-            if healthy { finding } else { finding.advise("`plimsoll sandbox down --name NAME` cleans up.") }
-        }
-    }
 }
 
 #[cfg(test)]

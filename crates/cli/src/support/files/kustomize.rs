@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use diag::{Diagnostic, Source};
-use sandbox::{Environment, Layout};
 
 use crate::codes;
 use crate::support::exit::Failure;
@@ -27,13 +26,21 @@ pub(crate) fn build(folder: &Path) -> Result<Source, Failure> {
 
 /// Programs that may be installed, with their arguments, in order of preference.
 fn programs() -> Vec<(PathBuf, &'static str)> {
-    let mut programs = vec![(PathBuf::from("kustomize"), "build"), (PathBuf::from("kubectl"), "kustomize")];
-    if let Ok(environment) = Environment::from_process() {
-        for sandbox in sandbox::list(&environment).unwrap_or_default() {
-            programs.push((Layout::new(&environment, &sandbox.name).bin().join("kubectl"), "kustomize"));
-        }
-    }
-    programs
+    let installed = [(PathBuf::from("kustomize"), "build"), (PathBuf::from("kubectl"), "kustomize")];
+    installed.into_iter().chain(of_sandboxes().into_iter().map(|kubectl| (kubectl, "kustomize"))).collect()
+}
+
+/// The kubectl of each running sandbox.
+#[cfg(has_sandbox)]
+fn of_sandboxes() -> Vec<PathBuf> {
+    let Ok(environment) = sandbox::Environment::from_process() else { return Vec::new() };
+    let names = sandbox::list(&environment).unwrap_or_default().into_iter().map(|status| status.name);
+    names.map(|name| sandbox::Layout::new(&environment, &name).bin().join("kubectl")).collect()
+}
+
+#[cfg(not(has_sandbox))]
+fn of_sandboxes() -> Vec<PathBuf> {
+    Vec::new()
 }
 
 fn read(folder: &Path, program: &Path, output: io::Result<Output>) -> Result<Source, Failure> {
