@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -206,4 +207,59 @@ fn an_interrupted_or_killed_demo_leaves_nothing_running() {
         assert_eq!(rest, "", "it did not wait for Enter");
         viewer.nothing_is_left();
     }
+}
+
+/// A stand-in for cargo and go. Each waits until the other has begun, which happens only if they run at the same time.
+const BUILDER: &str = r#"#!/bin/bash
+name=$(basename "$0")
+case $name in cargo) other=go ;; go) other=cargo ;; esac
+echo "$* in $PWD" > "$HOME/$name.began"
+for ((tries = 0; tries < 1000; tries++)); do
+    [ ! -e "$HOME/$other.began" ] || break
+    sleep 0.02
+done
+[ -e "$HOME/$other.began" ] || exit 1
+if [ "$name" = cargo ]; then
+    mkdir -p "$CARGO_TARGET_DIR/debug"
+    printf '#!/bin/sh\necho "played: $*"\n' > "$CARGO_TARGET_DIR/debug/plimsoll"
+    chmod +x "$CARGO_TARGET_DIR/debug/plimsoll"
+fi
+"#;
+
+#[test]
+fn the_script_says_first_how_long_it_takes_and_builds_both_at_the_same_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let bin = folder.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for name in ["cargo", "go"] {
+        fs::write(bin.join(name), BUILDER).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let run = |path: &str| {
+        let mut script = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo"));
+        script.args(["--keep"]).env("PATH", path).env("HOME", folder.path()).env_remove("XDG_CACHE_HOME");
+        let output = script.env("CARGO_TARGET_DIR", folder.path().join("target")).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.success(), text(&output.stdout), text(&output.stderr))
+    };
+    let (_, _, refused) = run("/usr/bin:/bin");
+    assert!(refused.starts_with("The demo needs cargo go"), "{refused}");
+
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let (succeeded, played, said) = run(&path);
+    assert!(succeeded, "{said}");
+    assert_eq!(played, "played: demo --keep\n");
+    let first = said.lines().next().unwrap_or_default();
+    assert!(first.starts_with("Building plimsoll with Cargo, and at the same time"), "{said}");
+    assert!(first.contains("minutes on") && first.ends_with("cores."), "{said}");
+    let began = |name: &str| fs::read_to_string(folder.path().join(format!("{name}.began"))).unwrap();
+    assert!(began("go").starts_with("build -trimpath . ./kwok in"), "{}", began("go"));
+    assert!(began("go").trim_end().ends_with("tools/control-plane"), "{}", began("go"));
+
+    let build = folder.path().join(".cache/plimsoll/control-plane/0123456789abcdef");
+    fs::create_dir_all(&build).unwrap();
+    fs::write(build.join("kwok"), "").unwrap();
+    let (succeeded, played, said) = run(&path);
+    assert!(succeeded && said.is_empty(), "{said}");
+    assert_eq!(played, "played: demo --keep\n");
 }
