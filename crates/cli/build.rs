@@ -2,7 +2,6 @@
 
 use std::env;
 
-#[expect(clippy::print_stdout, reason = "this is how Cargo is told")]
 fn main() {
     let is_wanted = env::var_os("CARGO_FEATURE_SANDBOX").is_some();
     let is_linux = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux");

@@ -118,8 +118,10 @@ impl Test {
             Self::Release => vec![
                 program,
                 Run::tests("cli", "install", "helm::", release),
+                Run::tests("cli", "install", "gitops::", release),
                 Run::tests("cli", "render", "official::", release),
-                Run::cargo(["test", "--package", "xtask", "--", "image::", "workflows"]),
+                Run::cargo(["run", "--package", "xtask", "--", "platforms"]),
+                Run::cargo(["test", "--package", "xtask", "--", "image::", "released::", "workflows"]),
             ],
             Self::Soak => vec![program, operator("endurance", "soak::")],
             Self::Idle => vec![program, operator("endurance", "idle::")],

@@ -18,6 +18,8 @@ pub enum ReleaseTool {
     Crane,
     /// Checks the workflows.
     Actionlint,
+    /// Runs scripts as Argo CD does.
+    Lua,
     /// Crossplane's own command line.
     Crossplane,
     /// function-auto-ready
@@ -35,7 +37,7 @@ impl ReleaseTool {
     ///
     /// If it cannot be built.
     pub fn command(self) -> Command {
-        static PROGRAMS: [OnceLock<PathBuf>; 7] = [const { OnceLock::new() }; 7];
+        static PROGRAMS: [OnceLock<PathBuf>; 8] = [const { OnceLock::new() }; 8];
         Command::new(PROGRAMS[self as usize].get_or_init(|| self.build()))
     }
 
@@ -82,6 +84,7 @@ impl ReleaseTool {
             Self::Helm => module!("helm", "helm.sh/helm/v4/cmd/helm", 240),
             Self::Crane => module!("crane", "github.com/google/go-containerregistry/cmd/crane", 60),
             Self::Actionlint => module!("actionlint", "github.com/rhysd/actionlint/cmd/actionlint", 30),
+            Self::Lua => module!("lua", "github.com/yuin/gopher-lua/cmd/glua", 10),
             Self::Crossplane => {
                 module!("crossplane-cli", "github.com/crossplane/cli/v2/cmd/crossplane", 300)
             }

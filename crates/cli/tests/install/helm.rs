@@ -7,14 +7,10 @@ use std::process::Output;
 use serde_json::Value;
 use testkit::{ReleaseTool, Sandbox};
 
-use super::{objects, plimsoll, text};
+use super::{is_whole, objects, plimsoll, text};
 
 const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/chart");
 const NAMESPACE: &str = "--namespace=plimsoll-system";
-
-fn is_whole() -> bool {
-    std::env::var_os("PLIMSOLL_WHOLE").is_some()
-}
 
 fn helm(home: &Path, arguments: &[&str]) -> Output {
     let mut command = ReleaseTool::Helm.command();

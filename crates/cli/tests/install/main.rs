@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
 
+#[path = "../book/blocks.rs"]
+mod blocks;
+mod gitops;
 mod helm;
 mod lifecycle;
 mod manifests;
@@ -13,6 +16,11 @@ use std::process::{Command, Output};
 use diag::Source;
 use manifest::Limits;
 use serde_json::Value;
+
+/// Whether the long tests run, which build programs of others first.
+fn is_whole() -> bool {
+    std::env::var_os("PLIMSOLL_WHOLE").is_some()
+}
 
 fn plimsoll(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
