@@ -1,7 +1,7 @@
 //! What all resources of one provider share: its configuration and its clusters.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use cluster::{ConnectError, Connection, Environment};
 use diag::Diagnostic;
@@ -11,6 +11,7 @@ use tfplugin::path::Path;
 use tfplugin::provider::{Deferral, PlanRequest};
 use tfplugin::value::{Object as Attributes, Value};
 
+use crate::client_command::ClientCommand;
 use crate::clusters::{Cluster, Clusters};
 use crate::codes;
 use crate::conflict_policy;
@@ -23,6 +24,7 @@ pub(crate) struct Context {
     clusters: Clusters,
     settings: RwLock<Settings>,
     ids: Ids,
+    command: LazyLock<ClientCommand>,
     /// The unusable connections whose problem was reported.
     reported: Mutex<HashSet<Connection>>,
 }
@@ -39,11 +41,13 @@ pub(crate) struct Settings {
 }
 
 impl Context {
-    pub(crate) fn new(environment: Environment) -> Self {
+    /// `command` finds out what the client was started for.
+    pub(crate) fn new(environment: Environment, command: fn() -> ClientCommand) -> Self {
         Self {
             clusters: Clusters::new(environment),
             settings: RwLock::default(),
             ids: Ids::default(),
+            command: LazyLock::new(command),
             reported: Mutex::default(),
         }
     }
@@ -62,6 +66,16 @@ impl Context {
     /// The ids of the objects that this state has.
     pub(crate) fn ids(&self) -> &Ids {
         &self.ids
+    }
+
+    /// Records that this state has a resource; returns whether this process meets it for the first time.
+    pub(crate) fn meets(&self, state: Option<&Attributes>) -> bool {
+        state.and_then(|state| state.text("id")).is_some_and(|id| self.ids.add(id))
+    }
+
+    /// What the client was started for.
+    pub(crate) fn command(&self) -> ClientCommand {
+        *self.command
     }
 
     /// The environment in which imports look for a kubeconfig.

@@ -12,6 +12,7 @@
 mod actions;
 mod autoscaler;
 mod body;
+mod client_command;
 mod cluster_identity;
 mod clusters;
 pub mod codes;

@@ -58,13 +58,6 @@ pub(crate) fn manager() -> FieldManager {
 
 pub(crate) struct Object(pub(crate) Arc<Context>);
 
-impl Object {
-    /// Records that this state has the object; returns whether that is new.
-    fn add_id(&self, state: Option<&Attributes>) -> bool {
-        state.and_then(|state| state.text("id")).is_some_and(|id| self.0.ids().add(id))
-    }
-}
-
 impl Resource for Object {
     fn type_name(&self) -> &'static str {
         "k8sconnect_object"
@@ -88,18 +81,20 @@ impl Resource for Object {
             let Some(change) = PlannedChange::of(&request.change, &request.private, config) else {
                 return request.accept();
             };
+            if self.0.command().destroys() {
+                return decide::not_applied(&change).respond(request);
+            }
             if let Some(reason) = self.0.deferral(&request, &change.planned, &["yaml_body"]) {
                 return PlanResponse { deferred: Some(reason), ..request.accept() };
             }
-            // During an apply, Terraform plans again what was unknown before, without reading.
-            let unread = self.add_id(change.prior.as_ref());
+            let unread = self.0.meets(change.prior.as_ref());
             let mut decision = match dry_run::dry_run(&self.0, &change).await {
-                Ok(outcome) => {
-                    let outcome = if unread { outcome.during_apply() } else { outcome };
-                    decide::decide(&change, outcome, self.0.reporting(&change.planned))
-                }
+                Ok(outcome) => decide::decide(&change, outcome, self.0.reporting(&change.planned)),
                 Err(diagnostics) => Decision::new(change.planned.clone(), diagnostics),
             };
+            if unread {
+                decision = decision.of_unread(self.0.command());
+            }
             decision.diagnostics = write_only::redacted(decision.diagnostics, &change);
             decision.respond(request)
         })
@@ -119,7 +114,7 @@ impl Resource for Object {
     }
 
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
-        self.add_id(Some(&request.state));
+        self.0.meets(Some(&request.state));
         Box::pin(read::read(&self.0, request))
     }
 

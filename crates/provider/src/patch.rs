@@ -79,13 +79,20 @@ impl Resource for Patch {
             let Some(change) = change.filter(|_| request.requires_replace.is_empty()) else {
                 return request.accept();
             };
+            if self.0.command().destroys() {
+                return plan::not_applied(&change).respond(request);
+            }
             let unknown = ["patch", "json_patch", "merge_patch"];
             if let Some(reason) = self.0.deferral(&request, &change.planned, &unknown) {
                 return PlanResponse { deferred: Some(reason), ..request.accept() };
             }
+            let unread = self.0.meets(change.prior.as_ref());
             let planned = plan::plan(&self.0, &change).await;
             let mut decision =
                 planned.unwrap_or_else(|diagnostics| Decision::new(change.planned.clone(), diagnostics));
+            if unread {
+                decision = decision.of_unread(self.0.command());
+            }
             decision.diagnostics = write_only::redacted(decision.diagnostics, &change);
             decision.respond(request)
         })
@@ -106,6 +113,7 @@ impl Resource for Patch {
     }
 
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
+        self.0.meets(Some(&request.state));
         Box::pin(read::read(&self.0, request))
     }
 

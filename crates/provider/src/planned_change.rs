@@ -1,5 +1,6 @@
 //! A change that Terraform plans or applies to a resource, other than its destruction.
 
+use diag::{Diagnostic, Severity};
 use ownership::{Analysis, Fights};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -7,6 +8,7 @@ use tfplugin::private::Private;
 use tfplugin::provider::{ApplyResponse, Change, Identity, PlanRequest, PlanResponse};
 use tfplugin::value::{Object, Value};
 
+use crate::client_command::ClientCommand;
 use crate::private::FIGHTS;
 
 #[derive(Clone)]
@@ -73,6 +75,31 @@ impl Decision {
         Self { planned, diagnostics: diagnostics.into(), ..Self::default() }
     }
 
+    /// The decision about a resource that this process has not read. An apply may have repeated the plan, now that all
+    /// values are known, and Terraform has no words for a replacement that was not planned.
+    pub(crate) fn of_unread(mut self, command: ClientCommand) -> Self {
+        if self.requires_replace.is_empty() {
+            return self;
+        }
+        let mut diagnostics = Diagnostics::new();
+        for (path, mut diagnostic) in self.diagnostics {
+            if command.repeats_unread() {
+                diagnostic = unplanned_replacement(diagnostic);
+            } else {
+                diagnostic.detail.push_str(
+                    "\n\nIf Terraform reports an inconsistent final plan: not all values were known when this was planned. \
+                     Apply again to replace the resource.",
+                );
+            }
+            match path {
+                Some(path) => diagnostics.add_at(path, diagnostic),
+                None => diagnostics.add(diagnostic),
+            }
+        }
+        self.diagnostics = diagnostics;
+        self
+    }
+
     pub(crate) fn respond(self, request: PlanRequest) -> PlanResponse {
         PlanResponse {
             planned: Some(self.planned),
@@ -83,6 +110,16 @@ impl Decision {
             ..PlanResponse::default()
         }
     }
+}
+
+/// The error in place of the warning about a replacement.
+fn unplanned_replacement(mut warning: Diagnostic) -> Diagnostic {
+    warning.severity = Severity::Error;
+    warning.detail.push_str(
+        "\n\nNot all values were known when this was planned, so Terraform has planned an update, and an apply cannot make a \
+         replacement of it. Nothing was changed.",
+    );
+    warning.hint("Apply again to replace the resource.")
 }
 
 /// Fills in a value that was unknown in the plan.

@@ -15,6 +15,7 @@ use tfplugin::types::Type;
 use tfplugin::value::{Object as Attributes, Value};
 
 use crate::actions;
+use crate::client_command::ClientCommand;
 use crate::codes;
 use crate::conflict_policy;
 use crate::connection;
@@ -33,14 +34,15 @@ pub struct Provider {
 impl Provider {
     /// An unconfigured provider.
     pub fn in_environment(environment: Environment) -> Self {
-        Self { context: Arc::new(Context::new(environment)) }
+        Self { context: Arc::new(Context::new(environment, ClientCommand::default)) }
     }
 }
 
-/// In the environment of this process.
+/// In the environment of this process, for the client that started it.
 impl Default for Provider {
     fn default() -> Self {
-        Self::in_environment(Environment::of_process())
+        let context = Context::new(Environment::of_process(), ClientCommand::of_parent);
+        Self { context: Arc::new(context) }
     }
 }
 

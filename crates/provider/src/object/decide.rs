@@ -43,22 +43,6 @@ pub(super) enum Outcome {
     Answered(Box<DryRunResult>),
 }
 
-impl Outcome {
-    /// The same during an apply: Terraform rejects a replacement that it has not planned, without advice.
-    pub(super) fn during_apply(self) -> Self {
-        match self {
-            Self::Replace { paths, mut warning } => {
-                warning.detail.push_str(
-                    "\n\nIf Terraform reports an inconsistent final plan: the body was not known yet when this was planned. \
-                     Apply again to replace the object.",
-                );
-                Self::Replace { paths, warning }
-            }
-            other => other,
-        }
-    }
-}
-
 /// The API server's response to a dry run.
 pub(super) struct DryRunResult {
     pub(super) target: ObjectRef,
@@ -89,6 +73,14 @@ pub(super) fn decide(change: &PlannedChange, outcome: Outcome, reporting: Report
             change.keep(&kept, &target, kept.get(MANAGERS).clone(), diagnostics)
         }
         Outcome::Answered(answer) => change.answered(&answer, reporting),
+    }
+}
+
+/// A plan that is never applied, because everything is destroyed: whatever an apply would do must not prevent that.
+pub(super) fn not_applied(change: &PlannedChange) -> Decision {
+    match change.prior.as_ref().and_then(|prior| Some((prior, attributes::target(prior)?))) {
+        Some((prior, target)) => change.keep(prior, &target, prior.get(MANAGERS).clone(), Diagnostics::new()),
+        None => change.unknown(None, Diagnostics::new()),
     }
 }
 

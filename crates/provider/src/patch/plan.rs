@@ -30,10 +30,7 @@ const RESOLVE_CONFLICT: &str =
 
 pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<Decision, Diagnostics> {
     let planned = &change.planned;
-    let unknown = |diagnostics: Diagnostics| {
-        let planned = planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
-        Decision::new(planned, diagnostics)
-    };
+    let unknown = |diagnostics: Diagnostics| unknown(change, diagnostics);
     let is_known = |name: &str| !planned.get(name).is_unknown() && planned.get("target").is_wholly_known();
     let secret = match write_only::of(change)? {
         Configured::Absent => None,
@@ -154,6 +151,19 @@ async fn decide(
 
 fn is_same_text(prior: &Object, planned: &Object) -> bool {
     ATTRIBUTES.into_iter().all(|name| prior.get(name) == planned.get(name))
+}
+
+/// A plan that is never applied, because everything is destroyed: whatever an apply would do must not prevent that.
+pub(super) fn not_applied(change: &PlannedChange) -> Decision {
+    match &change.prior {
+        Some(_) => Decision::new(unchanged(change), Diagnostics::new()),
+        None => unknown(change, Diagnostics::new()),
+    }
+}
+
+fn unknown(change: &PlannedChange, diagnostics: Diagnostics) -> Decision {
+    let planned = change.planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
+    Decision::new(planned, diagnostics)
 }
 
 /// The target does not change: a patch that only reads differently is not a change.

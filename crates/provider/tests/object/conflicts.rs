@@ -73,9 +73,44 @@ async fn conflict_policy_warns_fails_or_ignores_and_never_decides_who_gets_the_f
     case.workspace.apply(&[]).expect_success();
     case.namespace.merge_as("intruder", &settings(), &json!({"data": {"k": "theirs"}})).await;
     assert!(case.workspace.plan(&[]).expect_failure().text().contains(title));
-    case.workspace.run(&["destroy", "-no-color", "-auto-approve", "-refresh=false"]).expect_success();
     case.object("a", &config_map("v"), "conflict_policy = \"never\"");
     assert!(case.workspace.validate().expect_failure().text().contains("\"never\""));
+}
+
+/// Terraform makes an ordinary plan before it destroys anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_a_plan_would_refuse_blocks_a_destroy() {
+    for client in Client::all() {
+        let case = Case::new("destroy", client).await;
+        let title = "Drift Detected - Reverting External Changes";
+        let drift = async || {
+            case.namespace.merge_as("intruder", &settings(), &json!({"data": {"k": "theirs"}})).await;
+        };
+        let fail = "conflict_policy = \"fail\"";
+        case.object("a", &config_map("v"), fail);
+        for arguments in [&["destroy", "-auto-approve"][..], &["apply", "-destroy", "-auto-approve"]] {
+            case.workspace.apply(&[]).expect_success();
+            drift().await;
+            assert!(case.workspace.plan(&[]).expect_failure().text().contains(title));
+            let planned = case.workspace.plan(&["-destroy"]).expect_success().text();
+            assert!(planned.contains("1 to destroy"), "{planned}");
+            let destroyed = case.workspace.run(arguments).expect_success().text();
+            assert!(destroyed.contains("1 destroyed"), "{destroyed}");
+            assert_eq!(case.namespace.get(&settings()).await, None);
+        }
+
+        // What the server rejects: a change of the body, and an object that was never created.
+        case.workspace.apply(&[]).expect_success();
+        case.object("a", &config_map("{}"), fail);
+        case.object(
+            "never",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'not a name', namespace: NS}",
+            "",
+        );
+        case.workspace.plan(&[]).expect_failure();
+        case.workspace.destroy().expect_success();
+        assert_eq!(case.namespace.get(&settings()).await, None);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

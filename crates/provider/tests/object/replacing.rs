@@ -67,26 +67,40 @@ async fn another_name_replaces_and_another_key_of_the_resource_hands_over() {
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }
 
-/// Terraform rejects a replacement that it has not planned. Nothing is lost, and the next apply does it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_that_was_not_known_when_it_was_planned_is_replaced_by_the_next_apply() {
-    let case = Case::new("late", Client::any()).await;
-    let write = |trigger: &str| {
-        let data = format!("resource \"terraform_data\" \"x\" {{\n  triggers_replace = {trigger:?}\n}}\n");
-        case.workspace.write("x.tf", &data);
-    };
-    case.object(
-        "a",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'a-${terraform_data.x.id}', namespace: NS}",
-        "",
-    );
-    write("one");
-    case.workspace.apply(&[]).expect_success();
-    write("two");
-    let refused = case.workspace.apply(&[]).expect_failure().text();
-    assert!(refused.contains("Apply again to replace the object."), "{refused}");
-    let output = case.workspace.apply(&[]).expect_success().text();
-    assert!(output.contains("1 added, 0 changed, 1 destroyed"), "{output}");
-    assert!(!output.contains("Apply again to replace the object."), "{output}");
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+async fn a_body_that_turns_out_to_name_another_object_is_an_error_and_the_next_apply_replaces_the_object() {
+    for client in Client::all() {
+        let case = Case::new("late", client).await;
+        let write = |trigger: &str| {
+            let data =
+                format!("resource \"terraform_data\" \"x\" {{\n  triggers_replace = {trigger:?}\n}}\n");
+            case.workspace.write("x.tf", &data);
+        };
+        let body =
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'a-${terraform_data.x.id}', namespace: NS}";
+        case.object("a", body, "");
+        write("one");
+        case.workspace.apply(&[]).expect_success();
+        let before = case.workspace.attributes("k8sconnect_object.a");
+        for saved in [false, true] {
+            write(if saved { "three" } else { "two" });
+            let refused = if saved {
+                case.workspace.plan(&["-out=kept"]).expect_success();
+                case.workspace.run(&["apply", "-no-color", "kept"])
+            } else {
+                case.workspace.apply(&[])
+            };
+            let refused = refused.expect_failure().text();
+            assert!(refused.contains("Error: Resource Identity Changed - Replacement Required"), "{refused}");
+            assert!(refused.contains("Apply again to replace the resource."), "{refused}");
+            assert!(!refused.contains("inconsistent"), "{refused}");
+            assert_eq!(case.workspace.attributes("k8sconnect_object.a"), before, "nothing was changed");
+        }
+        // A plan that does not refresh is not mistaken for one.
+        case.workspace.plan(&["-out=kept", "-refresh=false"]).expect_success();
+        let output = case.workspace.run(&["apply", "-no-color", "kept"]).expect_success().text();
+        assert!(output.contains("1 added, 0 changed, 1 destroyed"), "{output}");
+        assert!(!output.contains("Apply again to replace the resource."), "{output}");
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    }
 }

@@ -51,7 +51,7 @@ impl Here {
         let proxy = FaultProxy::start(namespace.client().clone()).await;
         let connection =
             Object::from([("host", proxy.url().as_str()), ("token", "x")]).with("insecure", true);
-        let context = Arc::new(Context::new(Environment::default()));
+        let context = Arc::new(Context::new(Environment::default(), Default::default));
         Self { namespace, proxy, context, connection: connection.into() }
     }
 
