@@ -43,6 +43,7 @@ diag::codes! {
     pub(crate) const NO_KIND = "manifests-no-kind";
     pub(crate) const DUPLICATE_MANIFEST = "manifests-duplicate";
     pub(crate) const KUSTOMIZE_WARNING = "manifests-kustomize-warning";
+    pub(crate) const KUSTOMIZE_ABSENT = "manifests-kustomize-absent";
     pub(crate) const INVALID_KIND = "reference-invalid-kind";
     pub(crate) const DATA_ABSENT = "data-absent";
     pub(crate) const TOKEN_SHORTENED = "token-shortened";

@@ -33,7 +33,8 @@ pub(super) fn schema(about: &str) -> Schema {
             ),
         )
         .attribute(Attribute::optional("kustomize_path", Type::String).description(
-            "A folder with a kustomization, built with the installed `kustomize` or `kubectl`.",
+            "A folder with a kustomization. It is built with the `kustomize` or the `kubectl` on the `PATH` of the machine that runs \
+             Terraform; one of them has to be installed.",
         ))
 }
 
@@ -41,7 +42,8 @@ pub(super) fn schema(about: &str) -> Schema {
 pub(super) fn validate(config: &Object) -> Diagnostics {
     let given: Vec<&str> = NAMES.into_iter().filter(|name| !config.get(name).is_null()).collect();
     if given.len() == 1 {
-        return Diagnostics::new();
+        let is_late = config.get("kustomize_path").is_unknown();
+        return is_late.then(kustomize::missing_builder).flatten().into_iter().collect();
     }
     let found =
         if given.is_empty() { "None is set".to_owned() } else { format!("Found: {}", given.join(", ")) };
@@ -164,8 +166,8 @@ mod tests {
         let check = |given: &[&str], valid: bool| {
             let config: Object = given.iter().map(|name| (*name, Value::unknown())).collect();
             let found = validate(&config);
-            assert_eq!(found.is_empty(), valid, "{given:?}");
-            for (_, diagnostic) in found.iter() {
+            assert_eq!(found.has_errors(), !valid, "{given:?}");
+            for (_, diagnostic) in found.iter().filter(|(_, diagnostic)| diagnostic.is_error()) {
                 let text = "Exactly one of 'content', 'pattern', or 'kustomize_path' must be specified";
                 assert!(diagnostic.detail.starts_with(text), "{}", diagnostic.detail);
             }

@@ -1,12 +1,22 @@
-//! Builds a kustomization with the `kustomize` or `kubectl` of this machine: there is no other implementation.
+//! Builds a kustomization with the `kustomize` or `kubectl` of this machine: there is no faithful implementation outside Go.
 
 use std::io::ErrorKind;
 use std::process::Stdio;
+use std::{env, ffi};
+
+use diag::Diagnostic;
 
 use tokio::process::Command;
 
+use crate::codes;
+
 /// The programs that can build, in order of preference.
 const BUILDERS: [(&str, &[&str]); 2] = [("kustomize", &["build", "--"]), ("kubectl", &["kustomize", "--"])];
+
+/// Why a machine without them cannot build, and what to do.
+const ABSENT: &str = "neither kustomize nor kubectl is installed on this machine. The provider builds kustomizations with one of them, \
+                      because the rules of kustomize exist only as a Go library. Install kustomize, or kubectl, in a folder of PATH. Or \
+                      build the kustomization elsewhere, and pass the result as content = file(\"built.yaml\").";
 
 /// The result of a build.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,7 +56,25 @@ async fn build_with(builders: &[(&str, &[&str])], path: &str) -> Result<Built, S
             .map_err(|_| failed(&format!("{program} printed something other than text")))?;
         return Ok(Built { text, warnings: warnings(&errors) });
     }
-    Err(failed("neither kustomize nor kubectl is installed. Install kustomize."))
+    Err(failed(ABSENT))
+}
+
+/// The warning about a kustomization whose path is not known yet, if this machine could not build it: the build itself would
+/// report that in the middle of an apply.
+pub(super) fn missing_builder() -> Option<Diagnostic> {
+    let installed = |program: &str| is_installed(program, &env::var_os("PATH").unwrap_or_default());
+    if BUILDERS.iter().any(|(program, _)| installed(program)) {
+        return None;
+    }
+    Some(
+        Diagnostic::warning(codes::KUSTOMIZE_ABSENT, "Kustomize Not Installed")
+            .detail(format!("The kustomization will be built during the apply, and {ABSENT}")),
+    )
+}
+
+fn is_installed(program: &str, path: &ffi::OsStr) -> bool {
+    let file = format!("{program}{}", env::consts::EXE_SUFFIX);
+    env::split_paths(path).any(|folder| folder.join(&file).is_file())
 }
 
 /// The warnings among the lines of `errors`, without their prefix.
@@ -97,5 +125,15 @@ mod tests {
         assert_eq!(failed, "failed to build kustomization at \"some/folder\": sh reports:\n\nno such file");
         let missing = build_with(&[("no-such-builder", &[])], "x").await.unwrap_err();
         assert!(missing.contains("neither kustomize nor kubectl is installed"), "{missing}");
+    }
+
+    #[test]
+    fn programs_are_found_on_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("kustomize"), "").unwrap();
+        let path = env::join_paths(["/nowhere".as_ref(), folder.path()]).unwrap();
+        assert_eq!(is_installed("kustomize", &path), cfg!(unix));
+        assert!(!is_installed("kubectl", &path));
+        assert!(!is_installed("kustomize", "".as_ref()));
     }
 }

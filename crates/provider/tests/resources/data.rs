@@ -75,6 +75,25 @@ async fn manifests_are_split_and_objects_are_read() {
             serde_json::from_str(account["manifest"].as_str().unwrap()).unwrap();
         assert_eq!(manifest["metadata"]["namespace"], case.namespace.name());
 
+        // On a machine with neither kustomize nor kubectl, the plan says what to install and why.
+        let empty = case.workspace.path("nothing");
+        std::fs::create_dir(&empty).unwrap();
+        let plan = || {
+            let mut plan = case.workspace.command();
+            plan.env("PATH", &empty).args(["plan", "-no-color", "-input=false"]);
+            Run::from_output("plan", &plan.output().unwrap())
+        };
+        let refused = plan().expect_failure().text();
+        assert!(refused.contains("failed to build kustomization"), "{refused}");
+        assert!(refused.contains("neither kustomize nor kubectl is installed on this machine"), "{refused}");
+        assert!(refused.contains("exist only as a Go library. Install kustomize"), "{refused}");
+        // Even if the folder is known only after the apply.
+        let late = "resource \"terraform_data\" \"x\" {}\ndata \"k8sconnect_yaml_split\" \"late\" {\n  kustomize_path = terraform_data.x.id\n}\n";
+        case.workspace.write("main.tf", late);
+        let warned = plan().expect_success().text();
+        assert!(warned.contains("Warning: Kustomize Not Installed"), "{warned}");
+        assert!(warned.contains("neither kustomize nor kubectl is installed on this machine"), "{warned}");
+
         case.workspace.write("main.tf", "data \"k8sconnect_object\" \"none\" {\n  api_version = \"v1\"\n  kind = \"ConfigMap\"\n  name = \"none\"\n}\n");
         let absent = case.workspace.plan(&[]).expect_failure().text();
         assert!(absent.contains("Read Resource: Resource Not Found"), "{absent}");
