@@ -1,5 +1,6 @@
 //! Lists objects for `terraform query`, page by page.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use manifest::{Namespace, ObjectRef};
@@ -50,19 +51,28 @@ async fn list(context: &Context, request: &ListRequest, results: &Results) -> Re
     let cluster = context.known_cluster(&Value::Null, "Invalid connection")?;
     let gvk = Reference::parse(config, "Invalid Kind")?.gvk().clone();
     let mut rest = request.limit;
+    if rest == 0 {
+        return Ok(());
+    }
     for namespace in namespaces(config) {
         let selection = selection::parse(config, namespace);
-        let mut from = String::new();
+        let (mut from, mut sent) = (String::new(), HashSet::new());
         loop {
-            let page = cluster.session().list_page(&gvk, &selection, &from).await;
-            let page = page.map_err(|error| Diagnostics::from(error.diagnostic("List")))?;
-            for object in page.items.into_iter().filter(is_adoptable) {
-                if rest == 0 {
-                    return Ok(());
+            let page = match cluster.session().list_page(&gvk, &selection, &from).await {
+                Ok(page) => page,
+                // The client took so long that the rest of the list has expired.
+                Err(error) if !from.is_empty() && error.status().is_some_and(|status| status.code == 410) => {
+                    from.clear();
+                    continue;
                 }
-                rest -= 1;
+                Err(error) => return Err(error.diagnostic("List").into()),
+            };
+            for object in page.items.into_iter().filter(is_adoptable) {
                 let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
                 let target = ObjectRef::new(gvk.clone(), Namespace::new(text("namespace")), text("name"));
+                if !sent.insert((target.namespace.clone(), target.name.clone())) {
+                    continue;
+                }
                 let identity = identity::of(&target);
                 let display_name = target.to_string();
                 let resource = if request.include_resource {
@@ -74,6 +84,10 @@ async fn list(context: &Context, request: &ListRequest, results: &Results) -> Re
                     None
                 };
                 if !results.send(Listed { identity, display_name, resource }).await {
+                    return Ok(());
+                }
+                rest = rest.saturating_sub(1);
+                if rest == 0 {
                     return Ok(());
                 }
             }

@@ -1,5 +1,6 @@
 //! A namespace read as configuration, by Terraform 1.14.
 
+use futures::future::join_all;
 use serde_json::{Value, json};
 use testkit::terraform::Client;
 
@@ -89,16 +90,34 @@ data: {level: info}
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_costs_one_request_per_page() {
+async fn a_thousand_objects_cost_one_request_per_page_and_no_page_too_many() {
     let mut case = Case::new("pages", Client::terraform_1_14()).await;
-    for name in ["a", "b", "c"] {
-        case.namespace.kubectl(&["create", "configmap", name]).unwrap();
+    let manager = "team";
+    for hundred in 0..10 {
+        let create = (0..100).map(|number| {
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m-{hundred}{number:02}")}});
+            let namespace = &case.namespace;
+            async move { namespace.apply_as(manager, &map).await }
+        });
+        join_all(create).await;
     }
-    case.workspace.write("all.tfquery.hcl", &list(&case, "maps", "v1", "ConfigMap", ""));
-    case.requests();
-    let queried = case.workspace.run(&["query", "-no-color"]).expect_success().text();
-    assert!(queried.contains("name=a") || queried.contains("/a"), "{queried}");
-    let requests = case.requests();
-    assert_eq!(requests.len(), 1, "{requests:#?}");
-    assert!(requests[0].starts_with("list ") && requests[0].contains("limit="), "{requests:#?}");
+    // A page has 500 objects; the first one begins with an object of Kubernetes itself, which is left out.
+    for (limit, pages) in [(1001, 3), (999, 2), (499, 1), (3, 1)] {
+        let wanted = list(&case, "maps", "v1", "ConfigMap", "").replacen(
+            "  config {",
+            &format!("  include_resource = true\n  limit = {limit}\n  config {{"),
+            1,
+        );
+        case.workspace.write("all.tfquery.hcl", &wanted);
+        case.requests();
+        let queried = case.workspace.run(&["query", "-no-color"]).expect_success();
+        let found = queried.stdout().matches("name=m-").count();
+        assert_eq!(found, limit.min(1000), "{}", queried.output());
+        let requests = case.requests();
+        assert_eq!(requests.len(), pages, "{requests:#?}");
+        assert!(
+            requests.iter().all(|request| request.starts_with("list ") && request.contains("limit=500")),
+            "{requests:#?}"
+        );
+    }
 }
