@@ -1,24 +1,41 @@
 //! A configuration with one provider, ready to be run.
 
 use std::error::Error;
-use std::fs;
+use std::{fs, io};
 
+use clap::ValueEnum;
 use testkit::terraform::{Client, Workspace};
 
 use crate::peer::Peer;
 use crate::state_server::StateServer;
 
 /// Where the state is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum State {
-    /// In a file beside the configuration.
+    /// In a file beside the configuration, which Terraform writes anew after every resource.
     Local,
-    /// Elsewhere.
-    Remote,
+    /// On a server, as teams have it.
+    Http,
+}
+
+/// A place for one state.
+pub(crate) struct Backend(pub(crate) String);
+
+impl Backend {
+    pub(crate) fn start(state: State) -> io::Result<Self> {
+        Ok(Self(match state {
+            State::Local => String::new(),
+            State::Http => StateServer::start()?.backend(),
+        }))
+    }
 }
 
 /// A folder in which `client` finds the provider of `peer`, initialised.
-pub(crate) fn prepare(client: &Client, peer: &Peer, state: State) -> Result<Workspace, Box<dyn Error>> {
+pub(crate) fn prepare(
+    client: &Client,
+    peer: &Peer,
+    Backend(backend): &Backend,
+) -> Result<Workspace, Box<dyn Error>> {
     const VERSION: &str = "0.0.1";
     let workspace = Workspace::new(client.clone(), &[]);
     let name = peer.address.rsplit('/').next().unwrap_or(peer.address);
@@ -35,10 +52,6 @@ pub(crate) fn prepare(client: &Client, peer: &Peer, state: State) -> Result<Work
             mirror.display().to_string()
         ),
     );
-    let backend = match state {
-        State::Local => String::new(),
-        State::Remote => StateServer::start()?.backend(),
-    };
     workspace.write(
         "providers.tf",
         &format!(

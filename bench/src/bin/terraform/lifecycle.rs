@@ -9,9 +9,12 @@ use std::time::{Duration, Instant};
 use testkit::terraform::{Client, Workspace};
 
 use crate::control_plane::{Asked, ControlPlane};
-use crate::folder::{self, State};
-use crate::peer::{Peer, Resources};
+use crate::folder::{self, Backend, State};
+use crate::peer::{Connection, Peer, Resources};
 use crate::usage::{self, Usage};
+
+/// How often a plan without a change is compared with one whose provider answers at once.
+const NO_OP_ROUNDS: usize = 2;
 
 /// What is done, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,8 @@ pub(crate) struct How {
     pub(crate) client: Client,
     /// Where the state is kept.
     pub(crate) state: State,
+    /// Where our configuration has the connection.
+    pub(crate) connection: Connection,
     /// How many resources are worked at in parallel.
     pub(crate) parallelism: usize,
 }
@@ -77,6 +82,8 @@ pub(crate) struct Measured {
     times: [Duration; 5],
     asked: [Asked; 5],
     usage: [Usage; 5],
+    /// The time of a plan without a change whose provider answers at once.
+    floor: Option<Duration>,
 }
 
 impl Measured {
@@ -92,6 +99,11 @@ impl Measured {
         self.usage[step as usize]
     }
 
+    /// Our time for a plan without a change, as a multiple of what Terraform itself needs for it.
+    pub(crate) fn over_floor(&self) -> Option<f64> {
+        self.floor.map(|floor| self.seconds(Step::NoOp) / floor.as_secs_f64())
+    }
+
     /// The peak of any process in any step, in KiB.
     pub(crate) fn memory(&self) -> u64 {
         self.usage.iter().map(|usage| usage.memory).max().unwrap_or_default()
@@ -99,11 +111,10 @@ impl Measured {
 
     /// The median of each time, the highest of each other figure.
     pub(crate) fn median(all: &[Self]) -> Self {
-        let mut median = Self::default();
+        let mut median =
+            Self { floor: middle(all.iter().filter_map(|measured| measured.floor)), ..Self::default() };
         for step in 0..5 {
-            let mut times: Vec<_> = all.iter().map(|measured| measured.times[step]).collect();
-            times.sort();
-            median.times[step] = times.get(times.len() / 2).copied().unwrap_or_default();
+            median.times[step] = middle(all.iter().map(|measured| measured.times[step])).unwrap_or_default();
             let asked = all.iter().map(|measured| measured.asked[step]);
             median.asked[step] = asked.max_by_key(|asked| asked.objects).unwrap_or_default();
             let usage = all.iter().map(|measured| measured.usage[step]);
@@ -113,9 +124,16 @@ impl Measured {
     }
 }
 
-/// Does all five steps in a namespace of their own.
+fn middle(times: impl Iterator<Item = Duration>) -> Option<Duration> {
+    let mut times: Vec<Duration> = times.collect();
+    times.sort();
+    times.get(times.len() / 2).copied()
+}
+
+/// Does all five steps in a namespace of their own. The `floor` plans without a change in turn with `peer`.
 pub(crate) fn run(
     peer: &Peer,
+    floor: Option<&Peer>,
     control_plane: &ControlPlane,
     how: &How,
     objects: usize,
@@ -123,19 +141,50 @@ pub(crate) fn run(
     static RUNS: AtomicUsize = AtomicUsize::new(0);
     let namespace = format!("bench-{}", RUNS.fetch_add(1, Ordering::Relaxed));
     control_plane.namespace(&namespace)?;
-    let workspace = folder::prepare(&how.client, peer, how.state)?;
+    let backend = Backend::start(how.state)?;
+    let workspace = folder::prepare(&how.client, peer, &backend)?;
     let mut requests = control_plane.requests()?;
     let mut measured = Measured::default();
     for step in Step::ALL {
         let text = if matches!(step, Step::Change | Step::Destroy) { "changed" } else { "first" };
-        let resources = Resources { count: objects, namespace: &namespace, text };
-        workspace.write("main.tf", &peer.configuration(&control_plane.kubeconfig(), &resources));
+        let resources = Resources { count: objects, connection: how.connection, namespace: &namespace, text };
+        let configuration = peer.configuration(&control_plane.kubeconfig(), &resources);
+        workspace.write("main.tf", &configuration);
         let (time, usage) = measure(&workspace, step, how.parallelism)?;
         measured.times[step as usize] = time;
         measured.asked[step as usize] = requests.by(peer.user_agent, &namespace)?;
         measured.usage[step as usize] = usage;
+        if let (Step::NoOp, Some(floor)) = (step, floor) {
+            let instant = folder::prepare(&how.client, floor, &backend)?;
+            instant.write("main.tf", &configuration);
+            if how.state == State::Local {
+                fs::copy(workspace.path("terraform.tfstate"), instant.path("terraform.tfstate"))?;
+            }
+            let (mut ours, mut floors) = (vec![time], Vec::new());
+            for _ in 0..NO_OP_ROUNDS {
+                floors.push(measure(&instant, step, how.parallelism)?.0);
+                ours.push(measure(&workspace, step, how.parallelism)?.0);
+            }
+            measured.times[step as usize] = middle(ours.into_iter()).unwrap_or_default();
+            measured.floor = middle(floors.into_iter());
+        }
     }
     Ok(measured)
+}
+
+/// How long Terraform plans as many resources of its own without a change.
+pub(crate) fn terraform_data(how: &How, objects: usize) -> Result<Duration, Box<dyn Error>> {
+    let workspace = Workspace::new(how.client.clone(), &[]);
+    let Backend(backend) = Backend::start(how.state)?;
+    workspace.write("providers.tf", &format!("terraform {{\n{backend}}}\n"));
+    let resources =
+        Resources { count: objects, connection: how.connection, namespace: "bench", text: "first" };
+    workspace.write("main.tf", &resources.terraform_data());
+    workspace.run(&["init", "-no-color", "-input=false"]).expect_success();
+    measure(&workspace, Step::Apply, how.parallelism)?;
+    let plans = (0..=NO_OP_ROUNDS).map(|_| Ok(measure(&workspace, Step::NoOp, how.parallelism)?.0));
+    let plans = plans.collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+    Ok(middle(plans.into_iter()).unwrap_or_default())
 }
 
 fn measure(

@@ -2,8 +2,10 @@
 //!
 //! For each number of ConfigMaps, in one run and against one fresh sandbox, both plan, apply, plan without a change,
 //! change everything and destroy. Printed are seconds, the provider's peak memory and the requests per object in the API
-//! server's audit log, each with its bar; and how soon both answer the client that started them. The state is kept by a
-//! server, unless `--local-state` is given.
+//! server's audit log, each with its bar; and how soon both answer the client that started them. A plan without a change is
+//! also compared with what Terraform itself needs: with a provider of our schema that answers at once, on our state.
+//!
+//! Everything: `--objects 100,1000,3000 --state http,local --connection provider,resource`, which takes hours.
 //!
 //! `cargo run --release -p bench --bin terraform` builds what it needs: our provider, `plimsoll` for the sandbox, and the
 //! peer from its Go module. It wants `terraform` on `PATH`; `--tofu` builds and takes OpenTofu instead.
@@ -28,7 +30,8 @@ use testkit::terraform::Client;
 use control_plane::ControlPlane;
 use folder::State;
 use lifecycle::{How, Measured};
-use peer::Peer;
+use peer::{Connection, Peer};
+use programs::Program;
 
 /// Compares the provider with its fastest peer.
 #[derive(Parser)]
@@ -42,9 +45,12 @@ struct Arguments {
     /// How many resources the client works at in parallel; ten is its own default.
     #[arg(long, default_value_t = 10)]
     parallelism: usize,
-    /// Keep the state in a local file, which Terraform writes anew after every resource: minutes for 1,000 objects.
-    #[arg(long)]
-    local_state: bool,
+    /// Where states are kept. A local one takes minutes for 1,000 objects.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [State::Http])]
+    state: Vec<State>,
+    /// Where our configuration has the connection.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Connection::Provider])]
+    connection: Vec<Connection>,
     /// Take OpenTofu instead of Terraform.
     #[arg(long)]
     tofu: bool,
@@ -61,20 +67,16 @@ struct Arguments {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    let how = How {
-        client: if arguments.tofu { Client::tofu() } else { Client::any() },
-        state: if arguments.local_state { State::Local } else { State::Remote },
-        parallelism: arguments.parallelism,
-    };
     let ours = match arguments.provider {
         Some(program) => program.canonicalize()?,
-        None => programs::cargo("provider", "terraform-provider-k8sconnect")?,
+        None => programs::cargo("provider", Program::Bin("terraform-provider-k8sconnect"))?,
     };
     let plimsoll = match arguments.plimsoll {
         Some(program) => program.canonicalize()?,
-        None => programs::cargo("cli", "plimsoll")?,
+        None => programs::cargo("cli", Program::Bin("plimsoll"))?,
     };
     let mut peers = vec![Peer::ours(ours)];
+    let floor = Peer::floor(&peers[0], programs::cargo("provider", Program::Example("floor"))?);
     if !arguments.alone {
         peers.push(Peer::yardstick(programs::yardstick()?));
     }
@@ -84,28 +86,49 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let control_plane = ControlPlane::start(plimsoll)?;
-    let mut all = Vec::new();
-    for objects in arguments.objects {
-        let rounds = if objects > 200 { 1 } else { arguments.rounds.max(1) };
-        let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); peers.len()];
-        for _ in 0..rounds {
-            for (peer, measured) in peers.iter().zip(&mut measured) {
-                measured.push(lifecycle::run(peer, &control_plane, &how, objects)?);
+    let client = if arguments.tofu { Client::tofu() } else { Client::any() };
+    for state in arguments.state {
+        for connection in arguments.connection.iter().copied() {
+            let how = How { client: client.clone(), state, connection, parallelism: arguments.parallelism };
+            let mut all = Vec::new();
+            for objects in arguments.objects.iter().copied() {
+                let rounds = if objects > 200 { 1 } else { arguments.rounds.max(1) };
+                let medians = compare(&peers, &floor, &control_plane, &how, (objects, rounds))?;
+                all.push((objects, medians));
+            }
+            if let [(few, first), .., (many, last)] = all.as_slice() {
+                table::print_growth(&names, (*few, first), (*many, last))?;
             }
         }
-        let medians: Vec<Measured> = measured.iter().map(|all| Measured::median(all)).collect();
-        writeln!(
-            io::stdout(),
-            "\n{objects} ConfigMaps, {} -parallelism={}, {:?} state, median of {rounds}",
-            how.client.name(),
-            how.parallelism,
-            how.state,
-        )?;
-        table::print(&names, &medians, objects)?;
-        all.push((objects, medians));
-    }
-    if let [(few, first), .., (many, last)] = all.as_slice() {
-        table::print_growth(&names, (*few, first), (*many, last))?;
     }
     Ok(())
+}
+
+/// One table.
+fn compare(
+    peers: &[Peer],
+    floor: &Peer,
+    control_plane: &ControlPlane,
+    how: &How,
+    (objects, rounds): (usize, usize),
+) -> Result<Vec<Measured>, Box<dyn Error>> {
+    let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); peers.len()];
+    for _ in 0..rounds {
+        for (index, (peer, measured)) in peers.iter().zip(&mut measured).enumerate() {
+            let floor = (index == 0).then_some(floor);
+            measured.push(lifecycle::run(peer, floor, control_plane, how, objects)?);
+        }
+    }
+    let medians: Vec<Measured> = measured.iter().map(|all| Measured::median(all)).collect();
+    writeln!(
+        io::stdout(),
+        "\n{objects} ConfigMaps, {} -parallelism={}, {:?} state, connection in the {:?}, median of {rounds}",
+        how.client.name(),
+        how.parallelism,
+        how.state,
+        how.connection,
+    )?;
+    let names: Vec<&str> = peers.iter().map(|peer| peer.name).collect();
+    table::print(&names, &medians, lifecycle::terraform_data(how, objects)?, objects)?;
+    Ok(medians)
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+
 /// A provider under comparison.
 pub(crate) struct Peer {
     /// What it is called in tables.
@@ -17,9 +19,20 @@ pub(crate) struct Peer {
     configuration: fn(kubeconfig: &Path, resource: &Resources<'_>) -> String,
 }
 
+/// Where a configuration says how the cluster is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Connection {
+    /// In the provider block.
+    Provider,
+    /// In every resource, as users of the Go provider have it; Terraform copies the kubeconfig for each. The peer has no
+    /// such thing.
+    Resource,
+}
+
 /// ConfigMaps that one resource block describes.
 pub(crate) struct Resources<'a> {
     pub(crate) count: usize,
+    pub(crate) connection: Connection,
     pub(crate) namespace: &'a str,
     /// What all of them say; another text changes them all.
     pub(crate) text: &'a str,
@@ -34,10 +47,18 @@ impl Peer {
             protocol: "6",
             program,
             configuration: |kubeconfig, resources| {
+                let kubeconfig = kubeconfig.display().to_string();
+                let (provider, resource) = match resources.connection {
+                    Connection::Provider => {
+                        (format!("cluster = {{ config_paths = [{kubeconfig:?}] }}"), String::new())
+                    }
+                    Connection::Resource => {
+                        (String::new(), format!("cluster = {{ kubeconfig = file({kubeconfig:?}) }}"))
+                    }
+                };
                 format!(
-                    "provider \"k8sconnect\" {{\n  cluster = {{ config_paths = [{:?}] }}\n}}\n\n\
-                     resource \"k8sconnect_object\" \"settings\" {{\n  count = {}\n  yaml_body = {}\n}}\n",
-                    kubeconfig.display().to_string(),
+                    "provider \"k8sconnect\" {{\n  {provider}\n}}\n\n\
+                     resource \"k8sconnect_object\" \"settings\" {{\n  count = {}\n  {resource}\n  yaml_body = {}\n}}\n",
                     resources.count,
                     resources.body()
                 )
@@ -65,6 +86,11 @@ impl Peer {
         }
     }
 
+    /// Our configurations and states, answered at once.
+    pub(crate) fn floor(ours: &Self, program: PathBuf) -> Self {
+        Self { name: "floor", address: ours.address, program, ..*ours }
+    }
+
     /// The configuration, for a cluster.
     pub(crate) fn configuration(&self, kubeconfig: &Path, resources: &Resources<'_>) -> String {
         (self.configuration)(kubeconfig, resources)
@@ -72,6 +98,15 @@ impl Peer {
 }
 
 impl Resources<'_> {
+    /// As many resources of Terraform itself, with the same texts.
+    pub(crate) fn terraform_data(&self) -> String {
+        format!(
+            "resource \"terraform_data\" \"settings\" {{\n  count = {}\n  input = {}\n}}\n",
+            self.count,
+            self.body()
+        )
+    }
+
     fn body(&self) -> String {
         format!(
             "<<-YAML\n    apiVersion: v1\n    kind: ConfigMap\n    metadata:\n      name: settings-${{count.index}}\n      \

@@ -10,21 +10,32 @@ use std::time::Duration;
 use sandbox::Environment;
 use sandbox::gobuild::{Binary, BuildEvent, Module};
 
+/// A program of this workspace.
+#[derive(Clone, Copy)]
+pub(crate) enum Program<'a> {
+    Bin(&'a str),
+    Example(&'a str),
+}
+
 /// Builds a program of this workspace, in the profile of this one, and says where it is.
-pub(crate) fn cargo(package: &str, program: &str) -> Result<PathBuf, Box<dyn Error>> {
+pub(crate) fn cargo(package: &str, program: Program<'_>) -> Result<PathBuf, Box<dyn Error>> {
     let this = env::current_exe()?;
     let folder = this.parent().ok_or("a program without a folder")?;
     let target = folder.parent().ok_or("cargo names a folder after the profile")?;
     let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["build", "--quiet", "--package", package, "--bin", program, "--target-dir"]).arg(target);
+    let (kind, name, built) = match program {
+        Program::Bin(name) => ("--bin", name, folder.join(name)),
+        Program::Example(name) => ("--example", name, folder.join("examples").join(name)),
+    };
+    build.args(["build", "--quiet", "--package", package, kind, name, "--target-dir"]).arg(target);
     if folder.ends_with("release") {
         build.arg("--release");
     }
-    let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status()?;
-    if !built.success() {
-        return Err(format!("{package} does not build").into());
+    let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status()?;
+    if !status.success() {
+        return Err(format!("{name} does not build").into());
     }
-    Ok(folder.join(program))
+    Ok(built)
 }
 
 /// The peer, built once and kept in the cache.

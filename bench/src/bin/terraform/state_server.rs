@@ -1,7 +1,7 @@
 //! A place for states elsewhere, as teams have it: Terraform's `http` backend, in memory.
 //!
 //! With a state in a local file, Terraform writes all of it anew after every resource. From some hundred objects on that
-//! is most of the time, grows with their square, and says nothing about a provider.
+//! is most of the time, and grows with their square.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
