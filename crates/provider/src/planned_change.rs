@@ -39,6 +39,12 @@ impl PlannedChange {
         self.prior.as_ref().is_some_and(|prior| planned.iter().all(|(name, value)| prior.get(name) == value))
     }
 
+    /// Whether one of the attributes is another one, or becomes known.
+    pub(crate) fn changes<const COUNT: usize>(&self, attributes: [&str; COUNT]) -> bool {
+        let Some(prior) = &self.prior else { return true };
+        attributes.iter().any(|name| prior.get(name) != self.planned.get(name))
+    }
+
     /// The private state after an apply of what `analysis` is about.
     pub(crate) fn private_after(&self, analysis: &Analysis) -> Private {
         let fights = self.fights().after(analysis);

@@ -16,6 +16,8 @@ use tfplugin::provider::{
 use tfplugin::schema::Schema;
 use tfplugin::value::{Object, Value};
 
+use crate::cluster_identity::{self, ClusterChange};
+use crate::connection::Configured;
 use crate::context::Context;
 use crate::planned_change::PlannedChange;
 use crate::private::{Keys as _, STALE_READ};
@@ -40,9 +42,14 @@ impl Resource for Wait {
 
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
-            let change = &request.change;
-            let is_stale = request.private.flag(STALE_READ);
-            let result = change.planned().map(|planned| planned_result(change.prior(), planned, is_stale));
+            let change = PlannedChange::of(&request.change, &request.private, None);
+            let result = match &change {
+                Some(change) => {
+                    let waits = request.private.flag(STALE_READ) || self.has_to_wait(change).await;
+                    Some(planned_result(change.prior.as_ref(), &change.planned, waits))
+                }
+                None => None,
+            };
             let mut response = request.accept();
             if let (Some(planned), Some(result)) = (&mut response.planned, result) {
                 planned.set("result", result);
@@ -54,11 +61,17 @@ impl Resource for Wait {
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
             // There is nothing in the cluster to undo.
-            let Some(PlannedChange { prior, planned, mut private, .. }) =
-                PlannedChange::of(&request.change, &request.private, None)
-            else {
+            let Some(change) = PlannedChange::of(&request.change, &request.private, None) else {
                 return ApplyResponse::default();
             };
+            let is_kept = change.planned.is_wholly_known() && !self.has_to_wait(&change).await;
+            let PlannedChange { prior, planned, mut private, .. } = change;
+            if is_kept {
+                if let Ok(Configured::Known(cluster)) = self.0.cluster(planned.get("cluster")) {
+                    cluster_identity::store(&mut private, &cluster).await;
+                }
+                return ApplyResponse { state: Some(planned), private, ..ApplyResponse::default() };
+            }
             let waited = run::run(&self.0, (prior.as_ref(), planned), &mut private, &request.stop).await;
             let (state, diagnostics) = match waited {
                 Ok(state) => (Some(state), Diagnostics::new()),
@@ -73,26 +86,47 @@ impl Resource for Wait {
     }
 }
 
+impl Wait {
+    /// Whether a change makes the wait run. A connection that leads to the same cluster does not: the object is as ready as
+    /// before.
+    async fn has_to_wait(&self, change: &PlannedChange) -> bool {
+        let Some(prior) = &change.prior else { return true };
+        let differs = |name: &str| prior.get(name) != change.planned.get(name);
+        if differs("object_ref") || differs("wait_for") {
+            return true;
+        }
+        if !differs("cluster") {
+            return false;
+        }
+        match self.0.cluster(change.planned.get("cluster")) {
+            Ok(Configured::Known(now)) => {
+                cluster_identity::change(&self.0, change, &now).await != ClusterChange::None
+            }
+            _ => true,
+        }
+    }
+}
+
 /// `None` if `wait_for` is empty or not known yet.
 fn wait_for(attributes: &Object) -> Option<WaitFor> {
     wait_attribute::read(attributes.get("wait_for"))?.parse(None, Cut::Root).wait
 }
 
-/// The planned `result`. A tracked value that has vanished is unknown, which makes Terraform wait again; so is one that
-/// `is_stale`, because the last refresh could not read it.
-fn planned_result(prior: Option<&Object>, planned: &Object, is_stale: bool) -> Value {
+/// The planned `result`, where `waits` means that the wait runs or the last refresh could not read. A tracked value that has
+/// vanished is unknown, which makes Terraform wait again.
+fn planned_result(prior: Option<&Object>, planned: &Object, waits: bool) -> Value {
     if !planned.get("wait_for").is_wholly_known() {
         return Value::unknown();
     }
-    let differs = |prior: &Object| {
-        ["object_ref", "cluster", "wait_for"].into_iter().any(|name| prior.get(name) != planned.get(name))
-    };
     let result = prior.map(|prior| prior.get("result"));
-    wait_attribute::planned(wait_for(planned).as_ref(), result, prior.is_none_or(differs) || is_stale, false)
+    wait_attribute::planned(wait_for(planned).as_ref(), result, waits, false)
 }
 
 #[cfg(test)]
 mod tests {
+    use cluster::Environment;
+    use tfplugin::private::Private;
+
     use super::*;
 
     fn attributes(name: &str, mode: (&str, &str), result: Value) -> Object {
@@ -107,23 +141,34 @@ mod tests {
     fn result_is_null_unless_tracked_and_unknown_until_it_is_there() {
         let value = || Value::dynamic(Value::from("x"));
         let (field, ready) = (("field", "status.a"), ("condition", "Ready"));
-        let check = |prior: Option<Object>, planned: Object, expected: Value| {
-            assert_eq!(planned_result(prior.as_ref(), &planned, false), expected, "{prior:?} {planned:?}");
+        let check = |prior: Option<Object>, planned: Object, waits: bool, expected: Value| {
+            assert_eq!(planned_result(prior.as_ref(), &planned, waits), expected, "{prior:?} {planned:?}");
         };
         let unknown = Value::unknown;
-        check(None, attributes("a", field, unknown()), unknown());
-        check(None, attributes("a", ready, unknown()), Value::Null);
-        check(Some(attributes("a", field, value())), attributes("a", field, value()), value());
-        check(Some(attributes("a", field, value())), attributes("b", field, unknown()), unknown());
-        check(Some(attributes("a", field, value())), attributes("a", ready, unknown()), Value::Null);
-        check(Some(attributes("a", field, Value::Null)), attributes("a", field, Value::Null), unknown());
-        check(Some(attributes("a", ready, Value::Null)), attributes("a", ready, Value::Null), Value::Null);
-        check(None, Object::new().with("wait_for", unknown()), unknown());
-        let stale = |mode, result: Value| {
-            let prior = attributes("a", mode, result);
-            planned_result(Some(&prior), &prior, true)
+        let before = |mode, result| Some(attributes("a", mode, result));
+        check(None, attributes("a", field, unknown()), true, unknown());
+        check(None, attributes("a", ready, unknown()), true, Value::Null);
+        check(before(field, value()), attributes("a", field, value()), false, value());
+        check(before(field, value()), attributes("b", field, unknown()), true, unknown());
+        check(before(field, value()), attributes("a", ready, unknown()), true, Value::Null);
+        check(before(field, Value::Null), attributes("a", field, Value::Null), false, unknown());
+        check(before(ready, Value::Null), attributes("a", ready, Value::Null), false, Value::Null);
+        check(None, Object::new().with("wait_for", unknown()), true, unknown());
+    }
+
+    #[tokio::test]
+    async fn another_object_or_condition_is_waited_for() {
+        let wait = Wait(Arc::new(Context::new(Environment::default(), Default::default)));
+        let check = async |prior: Option<Object>, planned: Object, expected: bool| {
+            let change = PlannedChange { prior, planned, private: Private::default(), config: Object::new() };
+            assert_eq!(wait.has_to_wait(&change).await, expected, "{:?}", change.planned);
         };
-        assert_eq!(stale(field, value()), unknown());
-        assert_eq!(stale(ready, Value::Null), Value::Null);
+        let a = |mode| attributes("a", mode, Value::Null);
+        let (field, ready) = (("field", "status.a"), ("condition", "Ready"));
+        check(None, a(field), true).await;
+        check(Some(a(field)), a(field), false).await;
+        check(Some(a(field)), a(ready), true).await;
+        check(Some(a(field)), attributes("b", field, Value::Null), true).await;
+        check(Some(a(field)), a(field).with("cluster", Value::unknown()), true).await;
     }
 }

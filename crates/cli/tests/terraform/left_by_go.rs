@@ -74,15 +74,18 @@ fn state(sandbox: &Sandbox, registry: &str) -> String {
         .replace("198.18.45.255", &String::from_utf8_lossy(&address.stdout))
 }
 
-/// The commands of the chapter, block by block.
-fn chapter() -> Vec<Vec<String>> {
+/// The commands of the chapter, block by block, and its provider block.
+fn chapter() -> (Vec<Vec<String>>, String) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(CHAPTER);
     let page = std::fs::read_to_string(page).unwrap();
-    let commands = blocks::of(&page).into_iter().filter_map(|block| match block {
-        Block::Commands(commands) => Some(commands),
-        Block::File { .. } => None,
-    });
-    commands.collect()
+    let (mut commands, mut provider) = (Vec::new(), String::new());
+    for block in blocks::of(&page) {
+        match block {
+            Block::Commands(block) => commands.push(block),
+            Block::File { content, .. } => provider = content,
+        }
+    }
+    (commands, provider)
 }
 
 /// The objects of the state as they are, without what controllers write to all the time.
@@ -141,8 +144,8 @@ fn the_commands_of_the_chapter_take_over_what_the_go_provider_left_and_change_no
     let sandbox = Sandbox::dedicated("left-by-go");
     restore(&sandbox);
     let kubeconfig = sandbox.kubeconfig();
-    let blocks = chapter();
-    assert_eq!(blocks.len(), 2, "{blocks:?}");
+    let (blocks, provider) = chapter();
+    assert_eq!(blocks.len(), 3, "{blocks:?}");
     let mut last = None;
     for client in Client::all() {
         let user = User::without_provider(client);
@@ -180,6 +183,20 @@ fn the_commands_of_the_chapter_take_over_what_the_go_provider_left_and_change_no
         user.requires("plimsoll.dev/plimsoll/k8sconnect", "~> 0");
         blocks[1].iter().for_each(|command| drop(follow(command)));
         user.run(&["plan", "-detailed-exitcode"]).expect_success();
+
+        // One connection for all, which changes nothing but the state.
+        user.workspace.write("provider.tf", &provider);
+        let shared = "cluster = { kubeconfig = file(var.kubeconfig) }";
+        assert!(CONFIGURATION.contains(shared));
+        user.workspace.write("main.tf", &CONFIGURATION.replace(shared, "cluster = null"));
+        let before = live(&sandbox);
+        let shown: Vec<String> = blocks[2].iter().map(|command| follow(command)).collect();
+        assert!(shown[0].contains("0 to add, 12 to change, 0 to destroy"), "{}", shown[0]);
+        assert!(!shown[0].contains("(known after apply)") && !shown[0].contains("Warning"), "{}", shown[0]);
+        assert_eq!(live(&sandbox), before);
+        user.run(&["plan", "-detailed-exitcode"]).expect_success();
+        let state = std::fs::read_to_string(user.workspace.path("terraform.tfstate")).unwrap();
+        assert!(!state.contains("certificate-authority-data"), "{state}");
         last = Some(user);
     }
     let user = last.expect("there is a client");

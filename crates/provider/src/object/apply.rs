@@ -9,7 +9,6 @@ use diag::Diagnostic;
 use fields::IgnoreFields;
 use manifest::ObjectRef;
 use ownership::{Baseline, Desired, Entry, FieldManager, Handover, ManagedFieldsError, Observed};
-use readiness::{During, Kept};
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
@@ -24,10 +23,9 @@ use super::{MANAGER, NO_CLIENT, attributes, existing, manager, rejected, wait_fo
 use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::context::Context;
-use crate::dynamic::dynamic_like;
 use crate::planned_change::{PlannedChange, set_unknown};
 use crate::private::{
-    IMPORTED, Keys as _, LAST_ANSWER, MOVED_FROM, PENDING_PROJECTION, STALE_READ, WAIT_OWED, WRITE_ONLY,
+    IMPORTED, Keys as _, LAST_ANSWER, MOVED_FROM, PENDING_PROJECTION, STALE_READ, WRITE_ONLY,
 };
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 use crate::write_only::{Configured, WriteOnly, hidden, show};
@@ -46,6 +44,9 @@ pub(super) async fn apply(
     change: PlannedChange,
     stop: &CancellationToken,
 ) -> ApplyResponse {
+    if !concerns_object(&change) {
+        return keep(context, change, stop).await;
+    }
     // Nothing has been sent yet, so stopping at once is safe.
     let prepared =
         stop::run_unless_stopped(stop, Duration::ZERO, ObjectApply::prepare(context, &change)).await;
@@ -61,6 +62,34 @@ pub(super) async fn apply(
         Ok(reply) => object.finish(change, reply, stop).await,
         Err(diagnostic) => change.failed(*diagnostic),
     }
+}
+
+/// Whether there is something to send, rather than a change of the connection, a timeout or a policy alone.
+fn concerns_object(change: &PlannedChange) -> bool {
+    const ATTRIBUTES: [&str; 6] =
+        ["yaml_body", "ignore_fields", VALUES, MANAGERS, "object_ref", write_only::NAMES.version];
+    let private = &change.private;
+    let owed = [IMPORTED, STALE_READ, PENDING_PROJECTION].iter().any(|flag| private.flag(flag));
+    owed || private.has(MOVED_FROM) || change.changes(ATTRIBUTES)
+}
+
+/// Changes the state, and nothing in the cluster.
+async fn keep(context: &Context, change: PlannedChange, stop: &CancellationToken) -> ApplyResponse {
+    let found = context.known_cluster(change.planned.get("cluster"), NO_CLIENT);
+    let (cluster, target) = match (found, attributes::target(&change.planned)) {
+        (Ok(cluster), Some(target)) => (cluster, target),
+        (Err(unusable), _) => return change.failed(*unusable),
+        (_, None) => return change.failed(Diagnostics::new()),
+    };
+    let PlannedChange { prior, planned, mut private, .. } = change;
+    cluster.mark_ours(&target);
+    cluster_identity::store(&mut private, &cluster).await;
+    let mut state = planned.clone();
+    let what = (prior.as_ref(), &planned);
+    let unmet =
+        wait_for::complete(cluster.session(), &target, what, (&mut state, &mut private), stop).await;
+    let diagnostics = unmet.into_iter().collect();
+    ApplyResponse { state: Some(state), private, identity: Some(identity::of(&target)), diagnostics }
 }
 
 /// An object to apply, and its cluster.
@@ -248,19 +277,10 @@ impl ObjectApply {
             private.set_flag(PENDING_PROJECTION, true);
             diagnostics.add(projection_pending(&self.target, &error));
         }
-        let kept = match wait_for::is_due(prior.as_ref(), &planned, &private) {
-            None => Kept { value: None, owed: private.flag(WAIT_OWED) },
-            Some(wait) => {
-                let during = if prior.is_some() { During::Update } else { During::Create };
-                let session = self.cluster.session();
-                let (kept, unmet) = wait_for::run(session, &self.target, &wait, during, stop).await;
-                diagnostics.add(unmet.into_iter().collect::<Diagnostics>());
-                kept
-            }
-        };
-        private.set_flag(WAIT_OWED, kept.owed && attributes::wait(&planned).is_some());
-        let before = prior.as_ref().map(|prior| prior.get("status"));
-        set_unknown(&mut state, "status", || dynamic_like(before, kept.value.as_ref()));
+        let what = (prior.as_ref(), &planned);
+        let session = self.cluster.session();
+        let unmet = wait_for::complete(session, &self.target, what, (&mut state, &mut private), stop).await;
+        diagnostics.add(unmet.into_iter().collect::<Diagnostics>());
         ApplyResponse { state: Some(state), private, identity: Some(identity::of(&self.target)), diagnostics }
     }
 

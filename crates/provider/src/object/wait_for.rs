@@ -13,6 +13,7 @@ use tfplugin::value::{Object, Value};
 
 use super::attributes;
 use crate::dynamic::dynamic_like;
+use crate::planned_change::set_unknown;
 use crate::private::{Keys as _, STALE_READ, WAIT_OWED};
 use crate::{codes, stop, wait_attribute};
 
@@ -37,7 +38,7 @@ pub(super) fn planned_status(
 }
 
 /// Whether an apply has to wait: a tracked value is unknown, a wait is pending, or the object changes.
-pub(super) fn is_due(prior: Option<&Object>, planned: &Object, private: &Private) -> Option<Wait> {
+fn is_due(prior: Option<&Object>, planned: &Object, private: &Private) -> Option<Wait> {
     let wait = attributes::wait(planned)?;
     let Some(prior) = prior else { return Some(wait) };
     let differs = |name: &str| prior.get(name) != planned.get(name);
@@ -51,8 +52,29 @@ pub(super) fn is_due(prior: Option<&Object>, planned: &Object, private: &Private
     due.then_some(wait)
 }
 
+/// Waits if an apply has to, and stores the result; returns why the wait was not met.
+pub(super) async fn complete(
+    session: &Session,
+    target: &ObjectRef,
+    (prior, planned): (Option<&Object>, &Object),
+    (state, private): (&mut Object, &mut Private),
+    stop: &CancellationToken,
+) -> Option<Diagnostic> {
+    let (kept, unmet) = match is_due(prior, planned, private) {
+        None => (Kept { value: None, owed: private.flag(WAIT_OWED) }, None),
+        Some(wait) => {
+            let during = if prior.is_some() { During::Update } else { During::Create };
+            run(session, target, &wait, during, stop).await
+        }
+    };
+    private.set_flag(WAIT_OWED, kept.owed && attributes::wait(planned).is_some());
+    let before = prior.map(|prior| prior.get("status"));
+    set_unknown(state, "status", || dynamic_like(before, kept.value.as_ref()));
+    unmet
+}
+
 /// Waits; returns what to store, and why the wait was not met.
-pub(super) async fn run(
+async fn run(
     session: &Session,
     target: &ObjectRef,
     wait: &Wait,

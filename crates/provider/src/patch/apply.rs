@@ -15,7 +15,7 @@ use tfplugin::private::Private;
 use tfplugin::provider::ApplyResponse;
 use tfplugin::value::{Object, Value};
 
-use super::content::Content;
+use super::content::{ATTRIBUTES, Content};
 use super::maps;
 use super::write_only::{self, Reveal};
 use super::{NO_CLIENT, manager, observed, reference, target_owner};
@@ -59,6 +59,9 @@ pub(super) async fn apply(
     change: PlannedChange,
     stop: &CancellationToken,
 ) -> ApplyResponse {
+    if !concerns_target(&change) {
+        return keep(context, change).await;
+    }
     // Nothing has been sent yet, so stopping at once is safe.
     let prepared =
         stop::run_unless_stopped(stop, Duration::ZERO, PatchApply::prepare(context, &change)).await;
@@ -69,6 +72,23 @@ pub(super) async fn apply(
     };
     let done = done.unwrap_or_else(|| Err(interrupted().into()));
     done.unwrap_or_else(|diagnostics| change.failed(diagnostics))
+}
+
+/// Whether there is something to send, rather than a change of the connection or a policy alone.
+fn concerns_target(change: &PlannedChange) -> bool {
+    let [patch, json, merge] = ATTRIBUTES;
+    change.changes([patch, json, merge, "target", VALUES, MANAGERS, write_only::NAMES.version])
+}
+
+/// Changes the state, and nothing in the cluster.
+async fn keep(context: &Context, change: PlannedChange) -> ApplyResponse {
+    let cluster = match context.known_cluster(change.planned.get("cluster"), NO_CLIENT) {
+        Ok(cluster) => cluster,
+        Err(unusable) => return change.failed(*unusable),
+    };
+    let PlannedChange { planned, mut private, .. } = change;
+    cluster_identity::store(&mut private, &cluster).await;
+    ApplyResponse { state: Some(planned), private, ..ApplyResponse::default() }
 }
 
 /// A patch to send, and its target.
