@@ -6,10 +6,11 @@
 
 mod redact;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use diag::{Diagnostic, Source};
-use fields::{FieldPath, FieldSet, ListKind, Positions, Schema, Shape};
+use fields::{FieldPath, FieldSet, ListKind, PathElement, Positions, Schema, Shape};
 use manifest::{Limits, secret};
 use ownership::{FieldManager, ManagedFieldsError, Observed};
 use serde_json::{Map, Value as Json};
@@ -43,15 +44,16 @@ pub(crate) struct WriteOnly {
     when: When,
 }
 
-/// When values are sent. Fields that are held keep their live values otherwise.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// When values are sent.
+#[derive(Clone, PartialEq, Eq)]
 enum When {
-    /// The version or the set of fields has changed.
+    /// The version is another one.
     Now,
     /// There is no version: whenever a live value is another one.
     Different,
-    /// The version is the same: when another manager has taken a field.
-    Lost,
+    /// The version is the same. Each field keeps its live value, unless it was not among these fields of the last apply, or
+    /// another manager has taken it since.
+    Kept(Json),
 }
 
 /// Whether a write-only part is known.
@@ -77,19 +79,22 @@ impl WriteOnly {
         let versioned = !version.is_null();
         let before = change.prior.as_ref().map(|prior| prior.get(names.version));
         let same_version = versioned && !version.is_unknown() && before == Some(version);
+        let before = stored.filter(|_| same_version);
         let Some(text) = configured.as_str() else {
             // Ephemeral values may be unknown in a plan; with a version they do not matter.
-            return Ok(match stored.filter(|_| same_version) {
-                Some(marks) => Configured::Known(Self { marks, values: None, when: When::Lost }),
+            return Ok(match before {
+                Some(marks) => {
+                    Configured::Known(Self { marks: marks.clone(), values: None, when: When::Kept(marks) })
+                }
                 None => Configured::Unknown,
             });
         };
         let values = stored_form(parse(names.value, text)?, api_version, kind);
         let marks = marked(&values, Schema::of_kind(api_version, kind).root());
-        let when = match (versioned, same_version && stored.as_ref() == Some(&marks)) {
-            (false, _) => When::Different,
-            (true, true) => When::Lost,
-            (true, false) => When::Now,
+        let when = match before {
+            _ if !versioned => When::Different,
+            Some(before) => When::Kept(before),
+            None => When::Now,
         };
         Ok(Configured::Known(Self { marks, values: Some(values), when }))
     }
@@ -99,21 +104,46 @@ impl WriteOnly {
     #[must_use]
     pub(crate) fn reveal(&self, body: &mut Json, live: Option<&Observed>, manager: &FieldManager) -> bool {
         let schema = Schema::of(body);
-        let kept = live.filter(|live| self.when == When::Lost && !is_lost(&self.marks, live, manager));
-        let kept = kept.map(|live| plan::values_at(live.object(), &self.marks, schema.root()));
-        let Some(values) = kept.as_ref().or(self.values.as_ref()) else { return false };
+        let Some(values) = self.values_for(live, &schema, manager) else { return false };
         // Only where the body has a mark: ignored fields are left to others.
         let present = plan::values_at(body, &self.marks, schema.root());
-        plan::replace_present(body, &only_marked(&present, values), schema.root());
+        plan::replace_present(body, &only_marked(&present, &values), schema.root());
         true
+    }
+
+    /// The values to send for the object that is `live`; `None` while they are not known.
+    fn values_for(
+        &self,
+        live: Option<&Observed>,
+        schema: &Schema,
+        manager: &FieldManager,
+    ) -> Option<Cow<'_, Json>> {
+        let (When::Kept(before), Some(live)) = (&self.when, live) else {
+            return self.values.as_ref().map(Cow::Borrowed);
+        };
+        let sent = self.sent(before, live, manager);
+        let kept = plan::values_at(live.object(), &self.marks, schema.root());
+        if sent.is_empty() {
+            return Some(Cow::Owned(kept));
+        }
+        let mixed = Mix { sent: &sent, kept: &kept, new: self.values.as_ref()? };
+        Some(Cow::Owned(mixed.at(&self.marks, &FieldPath::root(), schema.root())))
+    }
+
+    /// The fields whose values are sent although the version is the same as for `before`.
+    fn sent(&self, before: &Json, live: &Observed, manager: &FieldManager) -> FieldSet {
+        let known: FieldSet = paths(before, live.schema()).into_iter().collect();
+        let held = live.held_by(manager);
+        let all = paths(&self.marks, live.schema()).into_iter();
+        all.filter(|path| !known.contains(path) || !is_held(&held, path)).collect()
     }
 
     /// Whether an apply sends other values than `live` has; `answer` is the API server's response to its dry run.
     pub(crate) fn is_due(&self, live: Option<&Observed>, answer: &Observed, manager: &FieldManager) -> bool {
         let Some(live) = live else { return true };
-        match self.when {
+        match &self.when {
             When::Now => true,
-            When::Lost => is_lost(&self.marks, live, manager),
+            When::Kept(before) => !self.sent(before, live, manager).is_empty(),
             When::Different => {
                 let values = |object: &Observed| {
                     plan::values_at(object.object(), &self.marks, Schema::of(answer.object()).root())
@@ -125,7 +155,7 @@ impl WriteOnly {
 
     /// Whether the last answer of the API server can stand for the next one.
     pub(crate) fn may_be_remembered(&self) -> bool {
-        self.when == When::Lost
+        matches!(self.when, When::Kept(_))
     }
 
     /// Every text that must not be shown.
@@ -135,6 +165,42 @@ impl WriteOnly {
             redact::collect(values, &self.marks, &mut texts);
         }
         texts
+    }
+}
+
+/// Kept values of an object, with new ones for the fields that are `sent`. All have the structure of the marks.
+#[derive(Clone, Copy)]
+struct Mix<'a> {
+    sent: &'a FieldSet,
+    kept: &'a Json,
+    new: &'a Json,
+}
+
+impl Mix<'_> {
+    fn at(self, marks: &Json, path: &FieldPath, shape: Shape<'_>) -> Json {
+        let Self { sent, kept, new } = self;
+        match marks {
+            Json::Object(fields) => fields
+                .iter()
+                .map(|(name, mark)| {
+                    let element = PathElement::field(name);
+                    let below = Self { sent, kept: &kept[name], new: &new[name] };
+                    (name.clone(), below.at(mark, &path.child(element), shape.field(name)))
+                })
+                .collect(),
+            Json::Array(items) => items
+                .iter()
+                .enumerate()
+                .map(|(index, mark)| {
+                    let below = Self { sent, kept: &kept[index], new: &new[index] };
+                    below.at(mark, &path.child(shape.item(index, mark)), shape.element())
+                })
+                .collect(),
+            // Not a mark, but the key of an item.
+            mark if *mark != MARK => mark.clone(),
+            _ if sent.contains(path) => new.clone(),
+            _ => kept.clone(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ mod decode;
 mod encode;
 
 pub(crate) use decode::decode;
-pub(crate) use encode::encode;
+pub(crate) use encode::{encode, encode_complete};
 
 /// The extension code of an unknown value with a refinement; a plain unknown has code 0.
 const REFINED_UNKNOWN: i8 = 12;

@@ -65,6 +65,10 @@ impl Path {
         self.0.push(step);
     }
 
+    pub(crate) fn push_front(&mut self, step: Step) {
+        self.0.insert(0, step);
+    }
+
     pub(crate) fn pop(&mut self) {
         self.0.pop();
     }

@@ -27,6 +27,19 @@ pub struct ValueError {
     pub problem: String,
 }
 
+impl ValueError {
+    pub(crate) fn new(problem: impl Into<String>) -> Self {
+        Self { path: Path::root(), problem: problem.into() }
+    }
+
+    /// The same problem one step further down: paths are built only where something is wrong.
+    #[must_use]
+    pub(crate) fn below(mut self, step: Step) -> Self {
+        self.path.push_front(step);
+        self
+    }
+}
+
 /// A value without its type: only the schema tells a map from an object and a list from a tuple. [`Value::Dynamic`] alone
 /// carries a type, because there the schema has none.
 ///

@@ -1,10 +1,8 @@
 //! A state and objects that the Go provider k8sconnect 0.3.8 left behind: seven objects, two waits and three patches. The test follows
-//! the chapter about it, and replaces the kubeconfig of the state, its registry and an address; the objects are without what the API
-//! server sets anew.
+//! the chapter about it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::Sandbox;
@@ -12,6 +10,7 @@ use testkit::oracle::Oracle;
 use testkit::terraform::Client;
 
 use crate::blocks::{self, Block};
+use crate::left_behind::LeftBehind;
 use crate::user::User;
 
 const CHAPTER: &str = "../../book/src/migration/k8sconnect.md";
@@ -28,51 +27,11 @@ const NEW: [&str; 7] = [
     "yaml_body_wo",
     "yaml_body_wo_version",
 ];
-const STATE: &str = include_str!("left_by_go/terraform.tfstate.json");
-const OBJECTS: &str = include_str!("left_by_go/objects.json");
-
-/// The objects in a sandbox of their own, held by the managers that held them.
-fn restore(sandbox: &Sandbox) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("object.json");
-    let file = file.to_str().expect("a path");
-    let kubectl = |arguments: &[&str]| {
-        let output = sandbox.kubectl(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    for mut object in serde_json::from_str::<Vec<Value>>(OBJECTS).expect("a list of objects") {
-        let held = object["metadata"]["managedFields"].take();
-        std::fs::write(file, object.to_string()).expect("a file");
-        // Its kind may have been defined a moment ago.
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while !sandbox.kubectl(&["create", "--filename", file]).status.success() {
-            assert!(Instant::now() < deadline, "{object}");
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        let patch = json!([{"op": "replace", "path": "/metadata/managedFields", "value": held}]).to_string();
-        kubectl(&["patch", "--type=json", "--filename", file, "--patch", &patch]);
-    }
-    let address = "--for=jsonpath={.status.loadBalancer.ingress[0].ip}";
-    kubectl(&["wait", address, "service/web", "--namespace=legacy", "--timeout=60s"]);
-    kubectl(&["rollout", "status", "deployment/web", "--namespace=legacy", "--timeout=60s"]);
-}
-
-/// The state, with this sandbox in the place of the one it was written for.
-fn state(sandbox: &Sandbox, registry: &str) -> String {
-    let kubeconfig = std::fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
-    let quoted = Value::String(kubeconfig).to_string();
-    let address = sandbox.kubectl(&[
-        "get",
-        "service/web",
-        "--namespace=legacy",
-        "--output=jsonpath={.status.loadBalancer.ingress[0].ip}",
-    ]);
-    STATE
-        .replace("\"__KUBECONFIG__\"", &quoted)
-        .replace("registry.terraform.io", registry)
-        .replace("198.18.45.255", &String::from_utf8_lossy(&address.stdout))
-}
+const LEFT: LeftBehind = LeftBehind {
+    state: include_str!("left_by_go/terraform.tfstate.json"),
+    objects: include_str!("left_by_go/objects.json"),
+    address: "198.18.45.255",
+};
 
 /// The commands of the chapter, block by block, and its provider block.
 fn chapter() -> (Vec<Vec<String>>, String) {
@@ -86,24 +45,6 @@ fn chapter() -> (Vec<Vec<String>>, String) {
         }
     }
     (commands, provider)
-}
-
-/// The objects of the state as they are, without what controllers write to all the time.
-fn live(sandbox: &Sandbox) -> BTreeMap<String, Value> {
-    let objects = serde_json::from_str::<Vec<Value>>(OBJECTS).unwrap().into_iter().map(|object| {
-        let part = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let name = format!("{}/{}", part("/kind").to_lowercase(), part("/metadata/name"));
-        let namespace = format!("--namespace={}", part("/metadata/namespace"));
-        let got = sandbox.kubectl(&["get", &name, &namespace, "--output=json", "--show-managed-fields"]);
-        let mut found: Value = serde_json::from_slice(&got.stdout).unwrap();
-        found.as_object_mut().unwrap().remove("status");
-        let metadata = found["metadata"].as_object_mut().unwrap();
-        metadata.remove("resourceVersion");
-        let entries = metadata["managedFields"].as_array_mut().unwrap();
-        entries.retain(|entry| entry["subresource"] != "status");
-        (name, found)
-    });
-    objects.collect()
 }
 
 /// Checks what the Go provider does with a state: Terraform decodes the attributes that its schema has by their types. Of the others,
@@ -136,13 +77,13 @@ fn accept(state: &str, new: &[&str]) {
 
 #[test]
 fn the_schema_of_the_go_provider_is_that_of_its_state() {
-    accept(STATE, &[]);
+    accept(LEFT.state, &[]);
 }
 
 #[test]
 fn the_commands_of_the_chapter_take_over_what_the_go_provider_left_and_change_nothing() {
     let sandbox = Sandbox::dedicated("left-by-go");
-    restore(&sandbox);
+    LEFT.restore(&sandbox);
     let kubeconfig = sandbox.kubeconfig();
     let (blocks, provider) = chapter();
     assert_eq!(blocks.len(), 3, "{blocks:?}");
@@ -154,7 +95,7 @@ fn the_commands_of_the_chapter_take_over_what_the_go_provider_left_and_change_no
         user.requires("jmorris0x0/k8sconnect", "~> 0.3");
         user.locks_the_go_provider();
         user.workspace.write("main.tf", CONFIGURATION);
-        user.workspace.write("terraform.tfstate", &state(&sandbox, user.workspace.registry()));
+        user.workspace.write("terraform.tfstate", &LEFT.state(&sandbox, user.workspace.registry()));
         let follow = |command: &str| {
             let command = command.replace("registry.terraform.io", user.workspace.registry());
             let words: Vec<&str> = command.split_whitespace().collect();
@@ -174,9 +115,9 @@ fn the_commands_of_the_chapter_take_over_what_the_go_provider_left_and_change_no
         user.run(&["plan", "-detailed-exitcode"]).expect_success();
 
         // Taking over writes nothing at all.
-        let before = live(&sandbox);
+        let before = LEFT.live(&sandbox);
         user.run(&["apply", "-auto-approve"]).expect_success();
-        assert_eq!(live(&sandbox), before);
+        assert_eq!(LEFT.live(&sandbox), before);
         accept(&std::fs::read_to_string(user.workspace.path("terraform.tfstate")).unwrap(), &NEW);
 
         // To the address of its own.
@@ -189,11 +130,11 @@ fn the_commands_of_the_chapter_take_over_what_the_go_provider_left_and_change_no
         let shared = "cluster = { kubeconfig = file(var.kubeconfig) }";
         assert!(CONFIGURATION.contains(shared));
         user.workspace.write("main.tf", &CONFIGURATION.replace(shared, "cluster = null"));
-        let before = live(&sandbox);
+        let before = LEFT.live(&sandbox);
         let shown: Vec<String> = blocks[2].iter().map(|command| follow(command)).collect();
         assert!(shown[0].contains("0 to add, 12 to change, 0 to destroy"), "{}", shown[0]);
         assert!(!shown[0].contains("(known after apply)") && !shown[0].contains("Warning"), "{}", shown[0]);
-        assert_eq!(live(&sandbox), before);
+        assert_eq!(LEFT.live(&sandbox), before);
         user.run(&["plan", "-detailed-exitcode"]).expect_success();
         let state = std::fs::read_to_string(user.workspace.path("terraform.tfstate")).unwrap();
         assert!(!state.contains("certificate-authority-data"), "{state}");

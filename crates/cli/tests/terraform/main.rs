@@ -5,5 +5,7 @@
 #[path = "../book/blocks.rs"]
 mod blocks;
 mod install;
+mod left_behind;
+mod left_by_0_1;
 mod left_by_go;
 mod user;

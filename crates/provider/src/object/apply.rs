@@ -86,8 +86,7 @@ async fn keep(context: &Context, change: PlannedChange, stop: &CancellationToken
     cluster_identity::store(&mut private, &cluster).await;
     let mut state = planned.clone();
     let what = (prior.as_ref(), &planned);
-    let unmet =
-        wait_for::complete(cluster.session(), &target, what, (&mut state, &mut private), stop).await;
+    let unmet = wait_for::complete(cluster.session(), &target, what, (&mut state, &mut private), stop).await;
     let diagnostics = unmet.into_iter().collect();
     ApplyResponse { state: Some(state), private, identity: Some(identity::of(&target)), diagnostics }
 }

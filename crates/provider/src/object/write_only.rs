@@ -36,6 +36,9 @@ pub(super) fn of(change: &PlannedChange, body: &mut Body) -> Result<Configured, 
 
 /// The diagnostics of a change without its write-only values.
 pub(super) fn redacted(diagnostics: Diagnostics, change: &PlannedChange) -> Diagnostics {
+    if diagnostics.is_empty() || change.config.get(NAMES.value).is_null() {
+        return diagnostics;
+    }
     let body = attributes::body(&change.planned);
     match body.map(|body| parse(change, &body)) {
         Some(Ok(Configured::Known(write_only))) => write_only::redact(diagnostics, Some(&write_only)),

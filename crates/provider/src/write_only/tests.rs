@@ -80,6 +80,56 @@ fn a_version_decides_when_the_values_are_sent() {
 }
 
 #[test]
+fn a_version_that_stays_keeps_every_value_but_new_and_lost_ones() {
+    let body = "stringData: {password: hunter2, user: new, added: x}";
+    let write_only =
+        known(&change(body, "1".into(), Some(("data: {password: eA==, user: eA==}", "1".into()))));
+    let check = |holder: &str, password: &str| {
+        let live = secret("b2xk", holder);
+        let mut sent = json!({"apiVersion": "v1", "kind": "Secret", "data": write_only.marks["data"]});
+        assert!(write_only.reveal(&mut sent, Some(&live), &manager()));
+        assert_eq!(sent["data"], json!({"user": "YQ==", "password": password, "added": "eA=="}));
+        assert!(write_only.is_due(Some(&live), &live, &manager()));
+    };
+    check("k8sconnect", "b2xk");
+    check("kubectl", "aHVudGVyMg==");
+    let same = known(&change(HUNTER, "1".into(), Some((HUNTER, "1".into()))));
+    let live = secret("b2xk", "k8sconnect");
+    assert!(!same.is_due(Some(&live), &live, &manager()));
+}
+
+#[test]
+fn a_new_item_of_a_keyed_list_is_sent_beside_kept_ones() {
+    let env = |value: &str| json!({"spec": {"containers": [{"name": "web", "env": [{"name": "KEY", "value": value}]}]}});
+    let of = |now: &str, before: &str| {
+        let mut change = change(now, "1".into(), Some((before, "1".into())));
+        let schema = Schema::of_kind("v1", "Pod");
+        let fields = manifest::read(&Source::new("before", before), &Limits::default()).single().unwrap();
+        change.private.set(WRITE_ONLY, &marked(&fields.into_value(), schema.root()));
+        WriteOnly::of(NAMES, &change, ("v1", "Pod"))
+    };
+    let mut now = env("new");
+    let items = now["spec"]["containers"][0]["env"].as_array_mut().unwrap();
+    items.push(json!({"name": "MORE", "value": "more"}));
+    let Ok(Configured::Known(write_only)) = of(&now.to_string(), &env("old").to_string()) else {
+        panic!("it is known")
+    };
+    let mut live = env("live");
+    live["apiVersion"] = "v1".into();
+    live["kind"] = "Pod".into();
+    let held = json!({"f:spec": {"f:containers": {"k:{\"name\":\"web\"}": {"f:env": {"k:{\"name\":\"KEY\"}": {"f:value": {}}}}}}});
+    live["metadata"] = json!({"name": "a", "managedFields": [
+        {"manager": "k8sconnect", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": held},
+    ]});
+    let mut sent = json!({"apiVersion": "v1", "kind": "Pod", "spec": write_only.marks["spec"]});
+    assert!(write_only.reveal(&mut sent, Some(&Observed::new(live).unwrap()), &manager()));
+    assert_eq!(
+        sent["spec"]["containers"][0]["env"],
+        json!([{"name": "KEY", "value": "live"}, {"name": "MORE", "value": "more"}])
+    );
+}
+
+#[test]
 fn ignored_fields_are_not_revealed() {
     let write_only = known(&change(HUNTER, Value::Null, None));
     let mut body = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}});

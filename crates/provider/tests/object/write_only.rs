@@ -18,8 +18,12 @@ fn password(value: &str, version: &str) -> String {
 }
 
 async fn live(case: &Case) -> Value {
+    data(case).await["password"].clone()
+}
+
+async fn data(case: &Case) -> Value {
     let wanted = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}});
-    case.namespace.get(&wanted).await.expect("the Secret exists")["data"]["password"].clone()
+    case.namespace.get(&wanted).await.expect("the Secret exists")["data"].clone()
 }
 
 /// The base64 forms of the passwords in this file.
@@ -62,46 +66,62 @@ async fn a_version_decides_when_a_write_only_value_is_sent() {
         let rotated = case.workspace.apply(&[]).expect_success();
         assert_eq!(live(&case).await, HUNTER3);
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-        assert_hidden(&case, &[&created, &other, &rotated]);
+
+        // A field that is added is sent, and rotates no other one.
+        let more = "  yaml_body_wo = yamlencode({ stringData = { password = \"hunter9\", pin = \"hunter2\" } })\n  \
+                    yaml_body_wo_version = 2";
+        case.object("db", &BODY.replace("user: shop", "user: web"), more);
+        let change = case.workspace.change("k8sconnect_object.db");
+        assert_eq!(change["after_unknown"]["managed_fields"], true, "{change}");
+        let added = case.workspace.apply(&[]).expect_success();
+        assert_eq!(data(&case).await["password"], HUNTER3);
+        assert_eq!(data(&case).await["pin"], HUNTER2);
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        assert_hidden(&case, &[&created, &other, &rotated, &added]);
         case.workspace.destroy().expect_success();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_a_write_only_value_names_the_manager_and_is_set_back() {
-    let case = Case::new("write-only-drift", Client::any()).await;
-    case.object("db", BODY, &password("hunter2", "1"));
-    case.workspace.apply(&[]).expect_success();
-    let edit = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"},
+    for client in Client::all() {
+        let case = Case::new("write-only-drift", client).await;
+        case.object("db", BODY, &password("hunter2", "1"));
+        case.workspace.apply(&[]).expect_success();
+        let edit = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"},
         "data": {"password": HUNTER3}});
-    case.namespace.apply_as("rotator", &edit).await;
-    let plan = case.workspace.plan(&[]).expect_success();
-    assert!(plan.text().contains("(write-only, changed outside by rotator)"), "{}", plan.output());
-    assert!(plan.text().contains("0 to add, 1 to change, 0 to destroy"), "{}", plan.output());
-    let applied = case.workspace.apply(&[]).expect_success();
-    assert_eq!(live(&case).await, HUNTER2);
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-    assert_hidden(&case, &[&plan, &applied]);
+        case.namespace.apply_as("rotator", &edit).await;
+        assert_eq!(case.workspace.change("k8sconnect_object.db")["after_unknown"]["managed_fields"], true);
+        let plan = case.workspace.plan(&[]).expect_success();
+        assert!(plan.text().contains("(write-only, changed outside by rotator)"), "{}", plan.output());
+        assert!(plan.text().contains("0 to add, 1 to change, 0 to destroy"), "{}", plan.output());
+        let applied = case.workspace.apply(&[]).expect_success();
+        assert_eq!(live(&case).await, HUNTER2);
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        assert_hidden(&case, &[&plan, &applied]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_version_the_value_is_compared_with_the_live_object() {
-    let case = Case::new("write-only-compared", Client::any()).await;
-    case.object("db", BODY, &password("hunter2", ""));
-    case.workspace.apply(&[]).expect_success();
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-    case.object("db", BODY, &password("hunter3", ""));
-    let change = case.workspace.change("k8sconnect_object.db");
-    assert_eq!(change["after_unknown"]["managed_fields"], true, "{change}");
-    let applied = case.workspace.apply(&[]).expect_success();
-    assert_eq!(live(&case).await, HUNTER3);
-    assert_hidden(&case, &[&applied]);
-    // Without its write-only part, the body alone says what the object has.
-    case.object("db", BODY, "");
-    let removed = case.workspace.apply(&[]).expect_success();
-    assert_eq!(live(&case).await, "cGxhY2Vob2xkZXI=");
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-    assert_hidden(&case, &[&removed]);
+    for client in Client::all() {
+        let case = Case::new("write-only-compared", client).await;
+        case.object("db", BODY, &password("hunter2", ""));
+        case.workspace.apply(&[]).expect_success();
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        case.object("db", BODY, &password("hunter3", ""));
+        let change = case.workspace.change("k8sconnect_object.db");
+        assert_eq!(change["after_unknown"]["managed_fields"], true, "{change}");
+        let applied = case.workspace.apply(&[]).expect_success();
+        assert_eq!(live(&case).await, HUNTER3);
+        assert_hidden(&case, &[&applied]);
+        // Without its write-only part, the body alone says what the object has.
+        case.object("db", BODY, "");
+        let removed = case.workspace.apply(&[]).expect_success();
+        assert_eq!(live(&case).await, "cGxhY2Vob2xkZXI=");
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        assert_hidden(&case, &[&removed]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

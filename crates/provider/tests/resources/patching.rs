@@ -309,35 +309,37 @@ async fn a_refused_patch_of_a_secret_shows_nothing_of_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_only_patch_is_in_the_target_and_not_in_the_state() {
-    let case = Case::new("patch-write-only", Client::any()).await;
-    let target = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}});
-    let mut settings = target.clone();
-    settings["data"] = json!({"level": "info"});
-    case.namespace.apply_as("team", &settings).await;
-    let secret = |value: &str, version: u8| {
-        format!(
-            "patch = \"data: {{mode: a}}\"\n  patch_wo = \"data: {{key: {value}}}\"\n  patch_wo_version = {version}"
-        )
-    };
-    config_map::patch(&case, "settings", &secret("hunter2", 1));
-    let first = case.workspace.apply(&[]).expect_success();
-    let data = async || case.namespace.get(&target).await.unwrap()["data"].clone();
-    assert_eq!(data().await, json!({"level": "info", "mode": "a", "key": "hunter2"}));
-    config_map::patch(&case, "settings", &secret("hunter3", 1));
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-    config_map::patch(&case, "settings", &secret("hunter3", 2));
-    let second = case.workspace.apply(&[]).expect_success();
-    assert_eq!(data().await["key"], "hunter3");
-    settings["data"] = json!({"key": "other"});
-    case.namespace.apply_as("rotator", &settings).await;
-    let drift = case.workspace.plan(&[]).expect_success();
-    assert!(drift.text().contains("(write-only, changed outside by rotator)"), "{}", drift.output());
-    let third = case.workspace.apply(&[]).expect_success();
-    assert_eq!(data().await["key"], "hunter3");
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-    let state = std::fs::read_to_string(case.workspace.path("terraform.tfstate")).unwrap();
-    for text in [&state, &first.output(), &second.output(), &drift.output(), &third.output()] {
-        assert!(!text.contains("hunter"), "{text}");
+    for client in Client::all() {
+        let case = Case::new("patch-write-only", client).await;
+        let target = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}});
+        let mut settings = target.clone();
+        settings["data"] = json!({"level": "info"});
+        case.namespace.apply_as("team", &settings).await;
+        let secret = |value: &str, version: u8| {
+            format!(
+                "patch = \"data: {{mode: a}}\"\n  patch_wo = \"data: {{key: {value}}}\"\n  patch_wo_version = {version}"
+            )
+        };
+        config_map::patch(&case, "settings", &secret("hunter2", 1));
+        let first = case.workspace.apply(&[]).expect_success();
+        let data = async || case.namespace.get(&target).await.unwrap()["data"].clone();
+        assert_eq!(data().await, json!({"level": "info", "mode": "a", "key": "hunter2"}));
+        config_map::patch(&case, "settings", &secret("hunter3", 1));
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        config_map::patch(&case, "settings", &secret("hunter3", 2));
+        let second = case.workspace.apply(&[]).expect_success();
+        assert_eq!(data().await["key"], "hunter3");
+        settings["data"] = json!({"key": "other"});
+        case.namespace.apply_as("rotator", &settings).await;
+        let drift = case.workspace.plan(&[]).expect_success();
+        assert!(drift.text().contains("(write-only, changed outside by rotator)"), "{}", drift.output());
+        let third = case.workspace.apply(&[]).expect_success();
+        assert_eq!(data().await["key"], "hunter3");
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        let state = std::fs::read_to_string(case.workspace.path("terraform.tfstate")).unwrap();
+        for text in [&state, &first.output(), &second.output(), &drift.output(), &third.output()] {
+            assert!(!text.contains("hunter"), "{text}");
+        }
     }
 }
 

@@ -10,10 +10,14 @@ use crate::value::{Bound, Number, Object, Refinement, Value, ValueError, WireNum
 
 /// Encodes `value` as `ty`, after [`Value::conform`] has filled in what it omits.
 pub(crate) fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, ValueError> {
-    let value = value.conform(ty)?;
+    Ok(encode_complete(&value.conform(ty)?, ty))
+}
+
+/// Encodes a value that conforms to `ty`.
+pub(crate) fn encode_complete(value: &Value, ty: &Type) -> Vec<u8> {
     let mut writer = Writer(ByteBuf::new());
-    writer.value(&value, ty);
-    Ok(writer.0.into_vec())
+    writer.value(value, ty);
+    writer.0.into_vec()
 }
 
 /// Writes values that conform to their types, to memory.

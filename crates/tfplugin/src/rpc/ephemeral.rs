@@ -30,7 +30,7 @@ pub(super) async fn open(
         }
     }
     Ok(proto::open_ephemeral_resource::Response {
-        result: Some(wire::encode(result, &entry.shape.ty)?),
+        result: Some(wire::encode_complete(result, &entry.shape.ty)),
         deferred: response.deferred.map(Deferral::to_proto),
         diagnostics: diagnostics.into_proto(),
         ..proto::open_ephemeral_resource::Response::default()

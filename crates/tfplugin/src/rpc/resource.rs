@@ -61,7 +61,7 @@ pub(super) async fn plan(
         diagnostics.add(check_identity("plan", prior.and(prior_identity), response.identity.as_ref()));
     }
     Ok(proto::plan_resource_change::Response {
-        planned_state: Some(wire::encode(planned, ty)?),
+        planned_state: Some(wire::encode_complete(planned, ty)),
         requires_replace: requires_replace.iter().map(Path::to_proto).collect(),
         planned_private: response.private.encode(),
         planned_identity: wire::encode_identity(entry, response.identity)?,
@@ -110,7 +110,7 @@ pub(super) async fn apply(
     }
     let identity = state.as_ref().and(response.identity.or(planned_identity));
     Ok(proto::apply_resource_change::Response {
-        new_state: Some(wire::encode(state, ty)?),
+        new_state: Some(wire::encode_complete(state, ty)),
         private: response.private.encode(),
         new_identity: wire::encode_identity(entry, identity)?,
         diagnostics: diagnostics.into_proto(),
@@ -145,7 +145,7 @@ pub(super) async fn read(
     }
     let identity = state.as_ref().and(response.identity.or(identity));
     Ok(proto::read_resource::Response {
-        new_state: Some(wire::encode(state, ty)?),
+        new_state: Some(wire::encode_complete(state, ty)),
         private: response.private.encode(),
         new_identity: wire::encode_identity(entry, identity)?,
         diagnostics: diagnostics.into_proto(),
@@ -174,7 +174,7 @@ pub(super) async fn read_data(
         }
     }
     Ok(proto::read_data_source::Response {
-        state: Some(wire::encode(state, ty)?),
+        state: Some(wire::encode_complete(state, ty)),
         diagnostics: diagnostics.into_proto(),
         deferred: response.deferred.map(Deferral::to_proto),
     })

@@ -45,6 +45,12 @@ pub(super) fn encode(object: Option<Object>, ty: &Type) -> Result<proto::Dynamic
     encode_value(object.map_or(Value::Null, Value::Object), ty)
 }
 
+/// Like [`encode`], for what [`complete`] returned.
+pub(super) fn encode_complete(object: Option<Object>, ty: &Type) -> proto::DynamicValue {
+    let value = object.map_or(Value::Null, Value::Object);
+    proto::DynamicValue { msgpack: msgpack::encode_complete(&value, ty), json: Vec::new() }
+}
+
 pub(super) fn encode_value(value: Value, ty: &Type) -> Result<proto::DynamicValue, Diagnostics> {
     let msgpack =
         msgpack::encode(value, ty).map_err(|error| invalid_value("The provider returned", &error))?;

@@ -41,6 +41,19 @@ impl Object {
         self
     }
 
+    /// The value called `name`, which is null until it is set again; `None` if absent.
+    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.get_mut(name).map(std::mem::take)
+    }
+
+    /// Sets a value whose name is probably there.
+    pub(super) fn set_known(&mut self, name: &str, value: Value) {
+        match self.0.get_mut(name) {
+            Some(place) => *place = value,
+            None => self.set(name, value),
+        }
+    }
+
     /// Replaces the value called `name`, if there is one.
     pub(crate) fn change(&mut self, name: &str, change: impl FnOnce(Value) -> Value) {
         if let Some(value) = self.0.get_mut(name) {
@@ -63,6 +76,10 @@ impl Object {
     /// In the order of names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Value)> {
+        self.0.iter_mut().map(|(name, value)| (name.as_str(), value))
     }
 
     pub fn is_wholly_known(&self) -> bool {
