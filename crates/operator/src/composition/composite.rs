@@ -17,6 +17,7 @@ mod observe;
 mod permissions;
 mod pipeline;
 mod reconcile;
+mod required;
 mod selection;
 mod status;
 mod triggers;

@@ -15,7 +15,7 @@ use crate::operators::{Operator, alone};
 use crate::platform::{Platform, asked, desire};
 
 /// The account that `deploy/roles-impersonation.yaml` lets the operator act as.
-const ACCOUNT: &str = "plimsoll-composer";
+pub(crate) const ACCOUNT: &str = "plimsoll-composer";
 
 /// Composes a map with the XR's `data` in the namespace it asks for, unless there is no data.
 async fn compose_map(request: RunRequest) -> Result<RunResponse, FunctionError> {
@@ -33,7 +33,7 @@ async fn compose_map(request: RunRequest) -> Result<RunResponse, FunctionError> 
 }
 
 /// Lets the operator act as the account.
-fn allow_impersonation(sandbox: &Sandbox) {
+pub(crate) fn allow_impersonation(sandbox: &Sandbox) {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/roles-impersonation.yaml");
     let applied = sandbox.kubectl(&["apply", "--server-side", "--filename", manifest]);
     assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
@@ -48,14 +48,14 @@ async fn serve() -> BTreeMap<String, String> {
     functions
 }
 
-async fn tenant(session: &Session, name: &str) {
+pub(crate) async fn tenant(session: &Session, name: &str) {
     apply(session, &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})).await;
     let metadata = json!({"name": ACCOUNT, "namespace": name});
     apply(session, &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})).await;
 }
 
 /// Lets `subject` use these verbs on ConfigMaps in `namespace`.
-async fn grant(session: &Session, namespace: &str, verbs: &[&str], subject: Value) {
+pub(crate) async fn grant(session: &Session, namespace: &str, verbs: &[&str], subject: Value) {
     let metadata = json!({"name": "composer", "namespace": namespace});
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": metadata,

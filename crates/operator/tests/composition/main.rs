@@ -33,6 +33,7 @@ mod scenarios;
 mod scopes;
 mod shards;
 mod takeover;
+mod tenants;
 mod thawed;
 mod unserved;
 mod waiting;

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use cluster::{Connection, Environment, Session};
 use k8s_openapi::api::core::v1;
-use operator::TenantOptions;
-use operator::operations::{COMPARTMENTS, CREDENTIALS_FINALIZER};
+use operator::operations::CREDENTIALS_FINALIZER;
 use oraclecloud_emulator::{Fault, FaultKind, Operation, Script};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use super::bench::{Bench, at_home, condition, entries, key_dir, ocid, queues, quick, secret, text};
+use super::bench::{Bench, at_home, condition, entries, key_dir, ocid, quick, secret, text};
 
 /// The Secret of a namespace, with one entry changed.
 fn credentials(change: Option<(&str, &str)>) -> Value {
@@ -419,68 +418,4 @@ async fn a_users_change_does_not_wait_behind_others_for_the_rate_limit() {
     let bench = Bench::limited("limited", 8.0).await;
     let before = calls_before_a_change(&bench, 40).await;
     assert!(before <= 12, "{before} looks for drift went before it");
-}
-
-#[tokio::test]
-async fn credentials_of_the_namespace_can_be_required() {
-    let options = operator::Options {
-        operations: quick(),
-        tenants: TenantOptions { require_credentials: true, ..TenantOptions::default() },
-        ..operator::Options::on(Connection::default())
-    };
-    let bench = Bench::run("required", Script::default(), options, at_home).await;
-    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
-    let stalled = bench.until_stalled(&queue, "AccessDenied").await;
-    let message = text(&condition(&stalled, "Stalled")["message"]);
-    assert!(message.contains("--require-namespace-credentials"), "{message}");
-    assert_eq!(calls(&bench), 0);
-    bench.apply(&credentials(None)).await;
-    bench.until_ready(&queue).await;
-}
-
-#[tokio::test]
-async fn adoption_can_be_disabled() {
-    let options = operator::Options {
-        operations: quick(),
-        tenants: TenantOptions { no_adoption: true, ..TenantOptions::default() },
-        ..operator::Options::on(Connection::default())
-    };
-    let bench = Bench::run("no_adopt", Script::default(), options, at_home).await;
-    let client = super::bench::client(&bench.server);
-    let body = json!({"displayName": "theirs", "compartmentId": bench.server.compartment()});
-    queues(&client).create(&body, None, None).await.unwrap();
-    let id = text(&bench.living()[0]["id"]);
-    let mut queue = bench.queue("orders", json!({}));
-    queue["metadata"]["annotations"] = json!({"plimsoll.dev/adopt": id});
-    bench.apply(&queue).await;
-    let stalled = bench.until_stalled(&queue, "NotAllowed").await;
-    let message = text(&condition(&stalled, "Stalled")["message"]);
-    assert!(message.contains("--no-adopt"), "{message}");
-    assert_eq!(bench.effects(Operation::UpdateQueue), 0);
-    bench.change(&queue, &json!({"metadata": {"annotations": {"plimsoll.dev/adopt": null}}})).await;
-    assert_ne!(ocid(&bench.until_ready(&queue).await), id);
-}
-
-#[tokio::test]
-async fn a_namespace_uses_only_the_compartments_it_may_use() {
-    let bench = Bench::new("compartments").await;
-    let annotate = |value: &str| {
-        let annotation = format!("{COMPARTMENTS}={value}");
-        let annotate = ["annotate", "--overwrite", "namespace", bench.namespace.name(), &annotation];
-        bench.namespace.kubectl(&annotate).unwrap();
-    };
-    annotate("ocid1.compartment.oc1..elsewhere");
-    // Until the operator has seen the annotation, the namespace has none.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
-    let stream = bench.apply(&bench.stream("clicks", json!({}))).await;
-    for object in [&queue, &stream] {
-        let stalled = bench.until_stalled(object, "NotAllowed").await;
-        let message = text(&condition(&stalled, "Stalled")["message"]);
-        assert!(message.contains(bench.server.compartment()) && message.contains(COMPARTMENTS), "{message}");
-    }
-    assert_eq!(calls(&bench), 0);
-    annotate(&format!("ocid1.compartment.oc1..elsewhere, {}", bench.server.compartment()));
-    bench.until_ready(&queue).await;
-    bench.until_ready(&stream).await;
 }

@@ -12,6 +12,7 @@ mod osok_defects;
 mod reconcile;
 mod rivals;
 mod shards;
+mod tenants;
 mod third;
 
 use testkit::{Namespace, Sandbox};

@@ -2,8 +2,6 @@
 //! cluster comes to rest as it was asked to be.
 
 use std::hash::Hasher as _;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use testkit::seed;
 
@@ -113,40 +111,12 @@ fn report(seed: u64) -> String {
     )
 }
 
-/// Plays histories on all cores, until one fails.
-fn check(first: u64, count: u64) {
-    let next = AtomicU64::new(first);
-    let failed = Mutex::new(None);
-    let played = AtomicUsize::new(0);
-    let workers = std::thread::available_parallelism().map_or(2, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while failed.lock().unwrap().is_none() {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= first + count {
-                        return;
-                    }
-                    if play(seed, &steps(seed)).broken.is_some() {
-                        failed.lock().unwrap().get_or_insert(seed);
-                    }
-                    played.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-    });
-    if let Some(seed) = failed.into_inner().unwrap() {
-        panic!("{}", report(seed));
-    }
-    assert_eq!(played.load(Ordering::Relaxed) as u64, count);
-}
-
-/// The same histories in every run, so that a failure is caused by the change under test; `cargo xtask full` plays others,
-/// and more.
 #[test]
 fn the_invariants_hold_in_every_history() {
-    let first = if seed::is_whole() { seed::choose("simulation") } else { seed::usual("simulation") };
-    check(first, seed::cases(if seed::given().is_some() { 1 } else { SAMPLE }));
+    let seeds = seed::histories("simulation", SAMPLE);
+    if let Some(seed) = seed::first_failing(seeds, |seed| play(seed, &steps(seed)).broken.is_some()) {
+        panic!("{}", report(seed));
+    }
 }
 
 /// What a failure prints is worth something only if it happens again.

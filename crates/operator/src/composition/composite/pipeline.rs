@@ -1,26 +1,22 @@
 //! Runs the pipeline of a revision for an XR: each step with its credentials and required resources.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use composition::composite::Layout;
 use composition::composition::{Composition, CredentialsSource, Step};
 use composition::connection;
 use composition::health::{ReconcileFailure, Stage};
 use composition::pipeline::{Audience, Outcome, Pipeline};
-use composition::protocol::{
-    Match, Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
-};
+use composition::protocol::{Requirements, RunRequest, SecretData, State};
 use composition::requeue::ContentHash;
 use composition::{RunErrorClass, pipeline::Failure};
-use diag::error_chain;
-use functions::{Reservation, ResolveError, ResolveFuture, Resolver};
-use serde_json::Value;
+use functions::{Reservation, Resolver as _};
 
 use super::Composer;
-use super::observe::content_hash;
-use crate::composition::schema;
-use crate::composition::watches::{Scope, Watched, is_secret};
+use super::actor::Actor;
+use super::required::StoreResolver;
+use crate::composition::watches::{Scope, Watched};
 use crate::runtime::controller::goes_first;
 
 /// Stands in for the tag of our requests: `functions` sends the real one, and puts this into a response that carries it.
@@ -52,13 +48,14 @@ impl Composer {
         revision: &Composition,
         observed: &Arc<State>,
         before: &BTreeMap<String, Requirements>,
+        actor: &Actor,
     ) -> PipelineRun {
         let audience = match self.layout {
             Layout::Legacy => Audience::CompositeAndClaim,
             Layout::Modern => Audience::CompositeOnly,
         };
         let mut pipeline = Pipeline::new(audience);
-        let resolver = StoreResolver { composer: self, opened: Mutex::default() };
+        let resolver = StoreResolver::new(&self.engine, actor, revision);
         let runner = self.engine.functions.runner(&resolver).going_first(goes_first());
         let mut required = BTreeMap::new();
         let mut failure = None;
@@ -110,8 +107,7 @@ impl Composer {
             }
         }
         let reservation = runner.into_reservation();
-        let opened = resolver.opened.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (scopes, opened) = opened.into_iter().unzip::<_, _, BTreeSet<_>, Vec<_>>();
+        let (scopes, opened) = resolver.into_opened().into_iter().unzip::<_, _, BTreeSet<_>, Vec<_>>();
         let (stores, given) = opened.into_iter().unzip::<_, Vec<_>, Vec<_>, Vec<_>>();
         let given = given.into_iter().flatten().collect();
         PipelineRun { outcome, failure, required, scopes, given, unreachable, reservation, stores }
@@ -187,82 +183,4 @@ async fn given(
         given.schemas.entry(name.clone()).or_insert_with(|| selector.clone());
     }
     Ok(given)
-}
-
-/// A store, and the objects that were last given from it.
-type Opened = (Arc<Watched>, Vec<ContentHash>);
-
-/// Gives functions what they require, from stores that are opened for it.
-struct StoreResolver<'a> {
-    composer: &'a Composer,
-    opened: Mutex<BTreeMap<Scope, Opened>>,
-}
-
-impl StoreResolver<'_> {
-    fn open(&self, scope: &Scope) -> Arc<Watched> {
-        let watched = self.composer.engine.watches.open(scope);
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&opened.entry(scope.clone()).or_insert((watched, Vec::new())).0)
-    }
-
-    /// The objects in the store of `scope`, which is open.
-    fn give(&self, scope: &Scope) -> Vec<Arc<Value>> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((watched, given)) = opened.get_mut(scope) else { return Vec::new() };
-        let found: Vec<Arc<Value>> = watched.store.state().collect();
-        *given = found.iter().filter_map(|object| content_hash(object)).collect();
-        found
-    }
-}
-
-impl StoreResolver<'_> {
-    /// Objects as they are now, of which no copy is kept. Only the TTL of its answer makes the function see changes.
-    async fn list(&self, scope: &Scope) -> Result<Vec<Resource>, ResolveError> {
-        let source = scope.source();
-        let session = self.composer.engine.client.session();
-        let listed = session.list_trimmed(&source.gvk, &source.selection, &source.trim).await;
-        let listed = listed.map_err(|error| ResolveError(error_chain(&error)))?;
-        Ok(listed.items.into_iter().map(Resource::of).collect())
-    }
-}
-
-impl Resolver for StoreResolver<'_> {
-    fn size<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, usize> {
-        Box::pin(async move {
-            let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
-            if is_listed(selector, &scope) {
-                return Ok(0);
-            }
-            let watched = self.open(&scope);
-            watched.ready().await.map_err(ResolveError)?;
-            Ok(watched.store.size())
-        })
-    }
-
-    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
-        Box::pin(async move {
-            let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
-            if is_listed(selector, &scope) {
-                return self.list(&scope).await;
-            }
-            self.open(&scope).ready().await.map_err(ResolveError)?;
-            let mut found = self.give(&scope);
-            found.sort_by_cached_key(|object| {
-                let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-                format!("{}/{}", text("/metadata/namespace"), text("/metadata/name"))
-            });
-            let owned =
-                |object: Arc<Value>| Arc::try_unwrap(object).unwrap_or_else(|shared| Value::clone(&shared));
-            Ok(found.into_iter().map(|object| Resource::of(owned(object))).collect())
-        })
-    }
-
-    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
-        Box::pin(schema::of(self.composer.engine.client.session(), selector))
-    }
-}
-
-/// Whether the objects are listed whenever they are needed: Secrets are watched only by their names.
-fn is_listed(selector: &ResourceSelector, scope: &Scope) -> bool {
-    is_secret(&scope.gvk) && !matches!(selector.matching, Match::Name(_))
 }

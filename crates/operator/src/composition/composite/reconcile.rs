@@ -209,7 +209,7 @@ impl Composer {
             progress.outcome = outcome;
             progress.returned = Some((observed, returned));
         } else {
-            let run = self.run_pipeline(&selected.revision, &state, &memory.required).await;
+            let run = self.run_pipeline(&selected.revision, &state, &memory.required, &actor).await;
             progress.outcome = run.outcome;
             progress.unreachable = run.unreachable;
             progress.reservation = run.reservation;

@@ -1,0 +1,142 @@
+//! What functions require, from stores that are opened for it.
+//!
+//! The operator reads it, with one exception: where a ServiceAccount of a tenant writes what an XR is composed of, a Secret that
+//! a function requires is given to it only if that account may read it, too. Which Secret a function requires may follow from
+//! what a tenant has written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use composition::composition::Composition;
+use composition::protocol::{Match, Resource, ResourceSelector, Schema, SchemaSelector};
+use composition::requeue::ContentHash;
+use diag::error_chain;
+use functions::{ResolveError, ResolveFuture, Resolver};
+use manifest::ObjectRef;
+use serde_json::Value;
+
+use super::actor::Actor;
+use super::observe::content_hash;
+use crate::composition::engine::Engine;
+use crate::composition::schema;
+use crate::composition::watches::{Scope, Watched, Which, is_secret};
+use crate::runtime::store::Key;
+
+/// A store, and the objects that were last given from it.
+pub(super) type Opened = (Arc<Watched>, Vec<ContentHash>);
+
+/// Gives functions what they require for one XR, in one reconcile.
+pub(super) struct StoreResolver<'a> {
+    engine: &'a Engine,
+    actor: &'a Actor,
+    opened: Mutex<BTreeMap<Scope, Opened>>,
+    /// The Secrets that may be given, since the Composition itself requires them or the account of the tenant may read them.
+    permitted: Mutex<BTreeSet<Scope>>,
+}
+
+impl<'a> StoreResolver<'a> {
+    pub(super) fn new(engine: &'a Engine, actor: &'a Actor, revision: &Composition) -> Self {
+        let steps = revision.spec.pipeline.iter();
+        let required = steps.flat_map(|step| step.requirements.resources());
+        let permitted = required.filter_map(|(_, selector)| Scope::required(&selector).ok()).collect();
+        Self { engine, actor, opened: Mutex::default(), permitted: Mutex::new(permitted) }
+    }
+
+    /// The stores that were opened.
+    pub(super) fn into_opened(self) -> BTreeMap<Scope, Opened> {
+        self.opened.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, scope: &Scope) -> Arc<Watched> {
+        let watched = self.engine.watches.open(scope);
+        let mut opened = lock(&self.opened);
+        Arc::clone(&opened.entry(scope.clone()).or_insert((watched, Vec::new())).0)
+    }
+
+    /// The objects in the store of `scope`, which is open.
+    fn give(&self, scope: &Scope) -> Vec<Arc<Value>> {
+        let mut opened = lock(&self.opened);
+        let Some((watched, given)) = opened.get_mut(scope) else { return Vec::new() };
+        let found: Vec<Arc<Value>> = watched.store.state().collect();
+        *given = found.iter().filter_map(|object| content_hash(object)).collect();
+        found
+    }
+
+    /// Objects as they are now, of which no copy is kept. Only the TTL of its answer makes the function see changes.
+    async fn list(&self, scope: &Scope) -> Result<Vec<Resource>, ResolveError> {
+        let source = scope.source();
+        let client = if self.is_permitted(scope) { &self.engine.client } else { &self.actor.client };
+        let listed = client.session().list_trimmed(&source.gvk, &source.selection, &source.trim).await;
+        let listed = listed.map_err(|error| ResolveError(error_chain(&error)))?;
+        Ok(listed.items.into_iter().map(Resource::of).collect())
+    }
+
+    fn is_permitted(&self, scope: &Scope) -> bool {
+        self.actor.account.is_none() || !is_secret(&scope.gvk) || lock(&self.permitted).contains(scope)
+    }
+
+    /// Refuses a Secret that the account of the tenant may not read.
+    async fn permit(&self, scope: &Scope) -> Result<(), ResolveError> {
+        if self.is_permitted(scope) {
+            return Ok(());
+        }
+        let read = match &scope.which {
+            Which::Required { namespace: Some(namespace), matching: Match::Name(name) } => {
+                let key = Key { namespace: Some(namespace.clone()), name: name.clone() };
+                let target: ObjectRef = key.reference(&scope.gvk);
+                self.actor.client.read(&target).await.map(drop).map_err(|error| error.text())
+            }
+            _ => self.list(scope).await.map(drop).map_err(|error| error.0),
+        };
+        read.map_err(ResolveError)?;
+        lock(&self.permitted).insert(scope.clone());
+        Ok(())
+    }
+}
+
+impl Resolver for StoreResolver<'_> {
+    fn size<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, usize> {
+        Box::pin(async move {
+            let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
+            if is_listed(selector, &scope) {
+                return Ok(0);
+            }
+            self.permit(&scope).await?;
+            let watched = self.open(&scope);
+            watched.ready().await.map_err(ResolveError)?;
+            Ok(watched.store.size())
+        })
+    }
+
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
+        Box::pin(async move {
+            let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
+            if is_listed(selector, &scope) {
+                return self.list(&scope).await;
+            }
+            self.permit(&scope).await?;
+            self.open(&scope).ready().await.map_err(ResolveError)?;
+            let mut found = self.give(&scope);
+            found.sort_by_cached_key(|object| {
+                let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+                format!("{}/{}", text("/metadata/namespace"), text("/metadata/name"))
+            });
+            let owned =
+                |object: Arc<Value>| Arc::try_unwrap(object).unwrap_or_else(|shared| Value::clone(&shared));
+            Ok(found.into_iter().map(|object| Resource::of(owned(object))).collect())
+        })
+    }
+
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
+        Box::pin(schema::of(self.engine.client.session(), selector))
+    }
+}
+
+/// Whether the objects are listed whenever they are needed: Secrets are watched only by their names.
+fn is_listed(selector: &ResourceSelector, scope: &Scope) -> bool {
+    is_secret(&scope.gvk) && !matches!(selector.matching, Match::Name(_))
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
