@@ -14,8 +14,9 @@ pub(crate) struct Kind {
     pub(crate) versions: Vec<String>,
 }
 
-/// Group, kind, plural, namespaced, status.
-const BUILT_IN: [(&str, &str, &str, bool, bool); 10] = [
+/// Group, kind, plural, namespaced, status. An operator looks for a kind that is missing again and again, and most of a history
+/// would be that.
+const BUILT_IN: [(&str, &str, &str, bool, bool); 14] = [
     ("", "ConfigMap", "configmaps", true, false),
     ("", "Secret", "secrets", true, false),
     ("", "Event", "events", true, false),
@@ -32,7 +33,14 @@ const BUILT_IN: [(&str, &str, &str, bool, bool); 10] = [
     ("apiextensions.crossplane.io", "Composition", "compositions", false, true),
     ("apiextensions.crossplane.io", "CompositionRevision", "compositionrevisions", false, true),
     ("pkg.crossplane.io", "Function", "functions", false, true),
+    ("pkg.crossplane.io", "FunctionRevision", "functionrevisions", false, true),
+    ("pkg.crossplane.io", "Provider", "providers", false, true),
+    ("pkg.crossplane.io", "Configuration", "configurations", false, true),
+    ("apps", "Deployment", "deployments", true, true),
 ];
+
+const RUNTIME_CONFIG: (&str, &str, &str, bool, bool) =
+    ("pkg.crossplane.io", "DeploymentRuntimeConfig", "deploymentruntimeconfigs", false, false);
 
 pub(crate) const CRDS: &str = "customresourcedefinitions";
 
@@ -46,8 +54,8 @@ impl Kind {
             has_status,
             versions: vec!["v1".to_owned()],
         };
-        let function_revisions = ("pkg.crossplane.io", "FunctionRevision", "functionrevisions", false, true);
-        BUILT_IN.into_iter().chain([function_revisions]).map(made).collect()
+        let runtime_config = Self { versions: vec!["v1beta1".to_owned()], ..made(RUNTIME_CONFIG) };
+        BUILT_IN.into_iter().map(made).chain([runtime_config]).collect()
     }
 
     /// What a CRD defines, once it is established.
