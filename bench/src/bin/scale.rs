@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use bench::stage::Stage;
 use bench::stage::function::Calls;
+use bench::stage::requests::Requests;
 use bench::{Outcome, median, say};
 use futures::{StreamExt as _, stream};
 use scale::bars::{Bars, megabytes};
@@ -65,9 +66,7 @@ async fn measure(claims: usize, queues: usize) -> Outcome<()> {
 
     tokio::time::sleep(REST).await;
     let requests = stage.requests()?;
-    for write in requests.writes().iter().take(5) {
-        say(format_args!("  {write}"))?;
-    }
+    show(&requests)?;
     bars.at_most("writes at rest", count(requests.writes().len()), 0.0)?;
     bars.at_most("Events at rest", count(requests.events()), 0.0)?;
     say(format_args!("  in {REST:.0?} each object cost {}", requests.each(claims + queues)))?;
@@ -85,6 +84,7 @@ async fn measure(claims: usize, queues: usize) -> Outcome<()> {
     bars.at_most("every XR is reconciled after a restart, in s", all.as_secs_f64(), 30.0)?;
     tokio::time::sleep(2 * QUIET).await;
     let requests = stage.requests()?;
+    show(&requests)?;
     bars.at_most("writes of a restart", count(requests.writes().len()), 0.0)?;
     let usage = stage.operator.usage()?;
     say(format_args!("  operator: {usage}, {:.0?} of CPU", usage.cpu))?;
@@ -95,6 +95,14 @@ async fn measure(claims: usize, queues: usize) -> Outcome<()> {
     let change = cloud.take_up(stage.session()).await?;
     bars.at_most("a user's change of a Queue while all are due, in s", change.as_secs_f64(), 1.0)?;
     bars.report()
+}
+
+/// Prints the first writes, where there should be none.
+fn show(requests: &Requests) -> Outcome<()> {
+    for write in requests.writes().iter().take(10) {
+        say(format_args!("  {write}"))?;
+    }
+    Ok(())
 }
 
 /// Creates claims and waits until all are ready; the time for each.

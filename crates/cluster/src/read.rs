@@ -23,11 +23,11 @@ pub struct Selection {
     pub limit: Option<usize>,
 }
 
-/// Objects, and the version of the collection they were read at.
+/// Objects, or what was kept of each, and the version of the collection they were read at.
 #[derive(Clone, PartialEq)]
-pub struct Listing {
+pub struct Listing<T = Value> {
     /// Each with `apiVersion` and `kind`.
-    pub items: Vec<Value>,
+    pub items: Vec<T>,
     /// The version to start a watch from.
     pub resource_version: String,
     /// The server's `Warning` headers for this call.
@@ -54,7 +54,7 @@ impl fmt::Debug for Listing {
 
 /// The page size of lists.
 const PAGE: usize = 500;
-/// The page size for callers that trim each object, so that few untrimmed objects are in memory at once.
+/// The page size for callers that keep less than each object, so that few whole objects are in memory at once.
 const SMALL_PAGE: usize = 100;
 
 impl Session {
@@ -99,7 +99,7 @@ impl Session {
 
     /// Reads all objects of a kind that match `selection`, page by page.
     pub async fn list(&self, gvk: &GroupVersionKind, selection: &Selection) -> Result<Listing, Error> {
-        self.list_pages(gvk, selection, PAGE, &|_| {}).await
+        self.list_pages(gvk, selection, PAGE, &|object| object).await
     }
 
     /// All objects of those `kinds` of `group` that are served, each in its preferred version.
@@ -113,24 +113,24 @@ impl Session {
         Ok(try_join_all(lists).await?.into_iter().flat_map(|listing| listing.items).collect())
     }
 
-    /// Like [`Session::list`]; `trim` removes from each object what the caller will not use, before the next page is
-    /// read. That is often most of the memory.
-    pub async fn list_trimmed(
+    /// Like [`Session::list`]; of each object only what `keep` makes of it is kept, before the next page is read. That is often a
+    /// fraction of the memory.
+    pub async fn list_kept<T>(
         &self,
         gvk: &GroupVersionKind,
         selection: &Selection,
-        trim: &(dyn Fn(&mut Value) + Send + Sync),
-    ) -> Result<Listing, Error> {
-        self.list_pages(gvk, selection, SMALL_PAGE, trim).await
+        keep: &(dyn Fn(Value) -> T + Send + Sync),
+    ) -> Result<Listing<T>, Error> {
+        self.list_pages(gvk, selection, SMALL_PAGE, keep).await
     }
 
-    async fn list_pages(
+    async fn list_pages<T>(
         &self,
         gvk: &GroupVersionKind,
         selection: &Selection,
         page: usize,
-        trim: &(dyn Fn(&mut Value) + Send + Sync),
-    ) -> Result<Listing, Error> {
+        keep: &(dyn Fn(Value) -> T + Send + Sync),
+    ) -> Result<Listing<T>, Error> {
         let resource = self.resource(gvk).await?;
         let collection = resource.collection(selection.namespace.as_ref());
         let mut listing =
@@ -168,8 +168,7 @@ impl Session {
             };
             listing.items.extend(items.into_iter().map(|mut item| {
                 set_kind(&mut item, gvk);
-                trim(&mut item);
-                item
+                keep(item)
             }));
             let enough = selection.limit.is_some_and(|limit| listing.items.len() >= limit);
             if next.is_empty() || enough {

@@ -42,8 +42,9 @@ impl InstalledKinds {
 
 /// The installed kinds, read once.
 pub(crate) async fn installed_kinds(session: &Session, added: &Catalogue) -> Result<Vec<Kind>, Error> {
-    let listed = session.list_trimmed(&definition_kind(), &Selection::default(), &keep_names).await?;
-    Ok(listed.items.iter().filter_map(|definition| kind_of(definition, added)).collect())
+    let keep = |definition| kind_of(&definition, added);
+    let listed = session.list_kept(&definition_kind(), &Selection::default(), &keep).await?;
+    Ok(listed.items.into_iter().flatten().collect())
 }
 
 fn definition_kind() -> GroupVersionKind {

@@ -29,7 +29,7 @@ use super::metrics::Metrics;
 use super::shard::Shard;
 use super::supervisor::supervise_reporting;
 pub(super) use objects::uid;
-use objects::{Objects, PackedChange};
+use objects::{Listed, Objects, PackedChange};
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10));
 /// A watch that has been open for this long works, even if there were no events.
@@ -362,7 +362,7 @@ impl Shared {
             self.failed(error_chain(&error));
             if error.is_kind_absent() {
                 // Discovery was fresh: all objects are gone with their kind.
-                self.objects().replace(&[], None);
+                self.objects().replace(Vec::new(), None);
             }
             tokio::time::sleep(BACKOFF.after(failures, Jitter::random())).await;
         }
@@ -452,16 +452,16 @@ impl Shared {
     ) -> Result<bool, Error> {
         let Some(version) = version.and_then(|version| version.parse::<u64>().ok()) else { return Ok(false) };
         let selection = Selection { limit: Some(1), ..self.source.selection.clone() };
-        let now = session.list_trimmed(gvk, &selection, &self.source.trim).await?.resource_version;
+        let now = session.list_kept(gvk, &selection, &drop).await?.resource_version;
         Ok(now.parse::<u64>().is_ok_and(|now| now < version))
     }
 
     /// Lists all objects; the version to watch from.
     async fn list(&self, session: &Session, gvk: &GroupVersionKind) -> Result<String, Error> {
-        let Source { selection, trim, .. } = &self.source;
         self.objects().begin_list();
-        let listing = session.list_trimmed(gvk, selection, trim).await?;
-        self.objects().replace(&listing.items, listing.resource_version.parse().ok());
+        let keep = |object| Listed::new(&self.trimmed(object));
+        let listing = session.list_kept(gvk, &self.source.selection, &keep).await?;
+        self.objects().replace(listing.items, listing.resource_version.parse().ok());
         self.set_sync(|sync| !std::mem::replace(&mut sync.is_synced, true));
         Ok(listing.resource_version)
     }

@@ -66,9 +66,12 @@ impl<'a> StoreResolver<'a> {
     async fn list(&self, scope: &Scope) -> Result<Vec<Resource>, ResolveError> {
         let source = scope.source();
         let client = if self.is_permitted(scope) { &self.engine.client } else { &self.actor.client };
-        let listed = client.session().list_trimmed(&source.gvk, &source.selection, &source.trim).await;
-        let listed = listed.map_err(|error| ResolveError(error_chain(&error)))?;
-        Ok(listed.items.into_iter().map(Resource::of).collect())
+        let keep = |mut object| {
+            (source.trim)(&mut object);
+            Resource::of(object)
+        };
+        let listed = client.session().list_kept(&source.gvk, &source.selection, &keep).await;
+        listed.map(|listed| listed.items).map_err(|error| ResolveError(error_chain(&error)))
     }
 
     fn is_permitted(&self, scope: &Scope) -> bool {

@@ -31,6 +31,18 @@ pub(super) struct PackedChange {
     after: Option<Packed>,
 }
 
+/// An object of a list, packed as soon as it is read: a list of thousands of objects need not exist as trees.
+pub(super) struct Listed {
+    key: Key,
+    object: Packed,
+}
+
+impl Listed {
+    pub(super) fn new(object: &Value) -> Self {
+        Self { key: Key::of(object), object: Packed::new(object) }
+    }
+}
+
 impl PackedChange {
     pub(super) fn unpack(self) -> Change {
         let Self { key, before, after } = self;
@@ -74,7 +86,7 @@ impl Objects {
     /// An object was added or modified. Nothing changes if it is known in this version or a later one.
     pub(super) fn set(&mut self, object: &Value) {
         self.latest = self.latest.max(number(object).unwrap_or_default());
-        self.put(object, is_as_new);
+        self.put(Listed::new(object), is_as_new);
     }
 
     /// The response to a write, which may come before or after the watch event for it.
@@ -85,7 +97,7 @@ impl Objects {
         }
         let Some(known) = self.by_key.get(&key) else {
             if !is_late && !is_released(object) {
-                self.put(object, is_as_new);
+                self.put(Listed::new(object), is_as_new);
             }
             return;
         };
@@ -93,7 +105,7 @@ impl Objects {
             self.released.extend(uid(object).map(str::to_owned));
             self.remove(&key);
         } else {
-            self.put(object, is_as_new);
+            self.put(Listed::new(object), is_as_new);
         }
     }
 
@@ -102,11 +114,10 @@ impl Objects {
         self.written = Some(HashSet::new());
     }
 
-    fn put(&mut self, object: &Value, is_known: fn(&Packed, &Packed) -> bool) {
-        if uid(object).is_some_and(|uid| self.released.contains(uid)) {
+    fn put(&mut self, Listed { key, object: after }: Listed, is_known: fn(&Packed, &Packed) -> bool) {
+        if after.uid().is_some_and(|uid| self.released.contains(uid)) {
             return;
         }
-        let (key, after) = (Key::of(object), Packed::new(object));
         let known = self.by_key.get(&key);
         if known.is_some_and(|known| is_known(known, &after)) {
             return;
@@ -154,14 +165,14 @@ impl Objects {
     /// These are all objects, as of version `at`. Subscribers see the differences, deletions first. Objects written since
     /// the list began may be newer, and stay. A list has everything that was written before it began, unless the server was
     /// restored from a backup: then that was undone, whatever its version, and another write may have got the same version.
-    pub(super) fn replace(&mut self, objects: &[Value], at: Option<u64>) {
-        let present: HashSet<Key> = objects.iter().map(Key::of).collect();
+    pub(super) fn replace(&mut self, objects: Vec<Listed>, at: Option<u64>) {
+        let present: HashSet<&Key> = objects.iter().map(|listed| &listed.key).collect();
         let written = self.written.take().unwrap_or_default();
         let is_newer = |key: &Key, known: &Packed| {
             written.contains(key) && at.is_some_and(|at| known.number().is_some_and(|version| version > at))
         };
         let gone =
-            self.by_key.iter().filter(|(key, object)| !present.contains(*key) && !is_newer(key, object));
+            self.by_key.iter().filter(|(key, object)| !present.contains(key) && !is_newer(key, object));
         let gone: Vec<Key> = gone.map(|(key, _)| key.clone()).collect();
         self.latest = at.unwrap_or(self.latest);
         // The list says what is there; one from before the release is repeated when the watch has expired again.
@@ -170,8 +181,7 @@ impl Objects {
             self.remove(&key);
         }
         for object in objects {
-            let newer =
-                self.by_key.get(&Key::of(object)).is_some_and(|known| is_newer(&Key::of(object), known));
+            let newer = self.by_key.get(&object.key).is_some_and(|known| is_newer(&object.key, known));
             self.put(object, if newer { is_as_new } else { Packed::has_content_of });
         }
     }

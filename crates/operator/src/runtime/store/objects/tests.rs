@@ -6,6 +6,10 @@ fn object(name: &str, uid: &str, version: &str) -> Value {
     json!({ "metadata": { "namespace": "shop", "name": name, "uid": uid, "resourceVersion": version } })
 }
 
+fn listed(objects: &[Value]) -> Vec<Listed> {
+    objects.iter().map(Listed::new).collect()
+}
+
 fn key(name: &str) -> Key {
     Key { namespace: Some("shop".to_owned()), name: name.to_owned() }
 }
@@ -40,14 +44,14 @@ fn a_change_has_the_object_before_and_after() {
 fn a_known_version_is_not_a_change() {
     check(|objects| objects.set(&object("a", "ua", "1")), &[]);
     check(|objects| objects.deleted(&object("c", "uc", "2")), &[]);
-    check(|objects| objects.replace(&[object("a", "ua", "1"), object("b", "ub", "1")], Some(1)), &[]);
+    check(|objects| objects.replace(listed(&[object("a", "ua", "1"), object("b", "ub", "1")]), Some(1)), &[]);
     check(|objects| objects.set(&object("a", "ua", "0")), &[]);
 }
 
 #[test]
 fn a_new_list_changes_only_what_differs() {
     let list = vec![object("b", "ub", "5"), object("c", "uc", "4")];
-    let objects = check(|objects| objects.replace(&list, Some(5)), &["a 1 -", "b 1 5", "c - 4"]);
+    let objects = check(|objects| objects.replace(listed(&list), Some(5)), &["a 1 -", "b 1 5", "c - 4"]);
     assert_eq!(objects.all().len(), 2);
 }
 
@@ -122,19 +126,19 @@ fn an_older_list_does_not_remove_what_was_written_since() {
     let meanwhile = |objects: &mut Objects| {
         objects.begin_list();
         objects.record_write(&object("c", "uc", "6"));
-        objects.replace(&list(), Some(5));
+        objects.replace(listed(&list()), Some(5));
     };
     check(meanwhile, &["c - 6"]);
     let later = |objects: &mut Objects| {
         objects.begin_list();
         objects.record_write(&object("c", "uc", "6"));
-        objects.replace(&list(), Some(9));
+        objects.replace(listed(&list()), Some(9));
     };
     check(later, &["c - 6", "c 6 -"]);
     let changed = |objects: &mut Objects| {
         objects.begin_list();
         objects.record_write(&object("a", "ua", "6"));
-        objects.replace(&list(), Some(5));
+        objects.replace(listed(&list()), Some(5));
     };
     check(changed, &["a 1 6"]);
 }
@@ -143,7 +147,7 @@ fn an_older_list_does_not_remove_what_was_written_since() {
 fn a_server_that_was_restored_from_a_backup_is_followed() {
     let restored = |objects: &mut Objects| {
         objects.set(&object("a", "ua", "8"));
-        objects.replace(&[object("a", "ua", "2"), object("b", "ub", "1")], Some(3));
+        objects.replace(listed(&[object("a", "ua", "2"), object("b", "ub", "1")]), Some(3));
         objects.set(&object("b", "ub", "4"));
     };
     check(restored, &["a 1 8", "a 8 2", "b 1 4"]);
@@ -152,7 +156,7 @@ fn a_server_that_was_restored_from_a_backup_is_followed() {
         objects.record_write(&object("a", "ua", "8"));
         objects.record_write(&object("c", "uc", "9"));
         objects.begin_list();
-        objects.replace(&[object("a", "ua", "2"), object("b", "ub", "1")], Some(3));
+        objects.replace(listed(&[object("a", "ua", "2"), object("b", "ub", "1")]), Some(3));
         objects.set(&object("a", "ua", "4"));
     };
     check(written, &["a 1 8", "c - 9", "c 9 -", "a 8 2", "a 2 4"]);
@@ -160,7 +164,7 @@ fn a_server_that_was_restored_from_a_backup_is_followed() {
     let other = json!({ "metadata": object("a", "ua", "1")["metadata"], "spec": {} });
     let counted_again = |objects: &mut Objects| {
         objects.begin_list();
-        objects.replace(&[other, object("b", "ub", "1")], Some(3));
+        objects.replace(listed(&[other, object("b", "ub", "1")]), Some(3));
     };
     check(counted_again, &["a 1 1"]);
 }
