@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, WatchEvent
+//!                             │     ── list_metadata, watch_metadata ─▶ MetadataListing, WatchEvent
 //!                             │     ── list_raw ──────────────────────▶ RawList (texts of many objects)
 //!                             │     ── apply, patch, create, replace ─▶ Reply (status, object, warnings, retries)
 //!                             │     ── apply_when_possible ───────────▶   … once what it depends on is there
@@ -32,6 +33,7 @@ mod discovery;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod metadata;
 mod raw_list;
 mod read;
 mod ready;
@@ -56,6 +58,7 @@ pub use delete::{Delete, Deletion, Propagation, Stuck};
 pub use dependency::{Dependency, may_still_come};
 pub use discovery::{MissingKind, Resource};
 pub use error::{Cause, Class, Error, ErrorKind, FieldConflict, ResponseLimit, Subject, Verb};
+pub use metadata::{Metadata, MetadataListing, Owner};
 pub use raw_list::{BoundedList, RawList};
 pub use read::{Listing, Page, Selection};
 pub use ready::Readiness;

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::discovery::Resource;
 use crate::error::{Error, ErrorKind, Subject, Verb};
+use crate::metadata;
 use crate::read::{Selection, selectors};
 use crate::redact::Redacted;
 use crate::request::{Call, open, with_query};
@@ -68,6 +69,8 @@ pub struct Watch {
     gvk: GroupVersionKind,
     resource: Resource,
     selection: Selection,
+    /// Whether the objects have nothing but metadata.
+    only_metadata: bool,
     /// The last resource version seen; `None` starts with all existing objects.
     from: Option<String>,
     state: WatchState,
@@ -116,6 +119,7 @@ impl Session {
             gvk: gvk.clone(),
             resource,
             selection,
+            only_metadata: false,
             from,
             state,
             length: LENGTH,
@@ -152,6 +156,11 @@ impl Watch {
                 Err(error) => return Err(self.session.resolve_404(error, &self.gvk).await),
             }
         }
+    }
+
+    /// The same watch of the metadata alone.
+    pub(crate) fn of_metadata(self) -> Self {
+        Self { only_metadata: true, ..self }
     }
 
     /// Whether the server has accepted the watch, so that silence means that nothing has changed.
@@ -293,7 +302,8 @@ impl Watch {
             query.push(("resourceVersion", version));
         }
         let collection = self.resource.collection(self.selection.namespace.as_ref());
-        Call::get(Verb::Watch, Subject::Kind(self.gvk.clone()), with_query(collection, &query))
+        let call = Call::get(Verb::Watch, Subject::Kind(self.gvk.clone()), with_query(collection, &query));
+        if self.only_metadata { call.accept(metadata::WATCH) } else { call }
     }
 }
 

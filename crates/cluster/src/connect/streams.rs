@@ -1,4 +1,4 @@
-//! Watches of single objects share connections, each of which carries as many as the server allows.
+//! Watches of single objects and of metadata share connections, each of which carries as many as the server allows.
 //!
 //! Everything else has a connection of its own (HTTP/1.1): no write waits behind a watch, and no long list stalls others.
 
@@ -8,19 +8,26 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Uri, Version};
+use http::header::{ACCEPT, HeaderMap};
+use http::{Request, Version};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::connector::Protocol;
+use crate::metadata::WATCH;
 
 /// A kube-apiserver allows 100 streams on a connection. One more would not be refused, but hang until another ends.
 const MAX_STREAMS: usize = 90;
 
-/// Whether a request is the watch of a single object.
-pub(super) fn is_watch_of_one(uri: &Uri) -> bool {
-    let query = uri.query().unwrap_or_default();
-    query.contains("watch=true") && query.contains("fieldSelector=metadata.name%3D")
+/// Whether a request is a watch that is seldom heard from: of a single object, or of the metadata of a kind.
+pub(super) fn is_quiet_watch<B>(request: &Request<B>) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    let is_of_one = query.contains("fieldSelector=metadata.name%3D");
+    query.contains("watch=true") && (is_of_one || is_of_metadata(request.headers()))
+}
+
+fn is_of_metadata(headers: &HeaderMap) -> bool {
+    headers.get(ACCEPT).is_some_and(|accept| accept == WATCH)
 }
 
 /// Pools of one HTTP/2 connection each. For a server that does not speak HTTP/2, a pool has a connection per watch.
@@ -164,14 +171,18 @@ mod tests {
     }
 
     #[test]
-    fn only_watches_of_single_objects_share_connections() {
-        let check = |path: &str, expected: bool| {
-            assert_eq!(is_watch_of_one(&path.parse().unwrap()), expected, "{path}");
+    fn only_quiet_watches_share_connections() {
+        let check = |path: &str, accept: &str, expected: bool| {
+            let request = Request::get(path).header(ACCEPT, accept).body(()).unwrap();
+            assert_eq!(is_quiet_watch(&request), expected, "{path} as {accept}");
         };
-        check("/api/v1/configmaps?watch=true&fieldSelector=metadata.name%3Dweb", true);
-        check("/api/v1/configmaps?watch=true", false);
-        check("/api/v1/configmaps?fieldSelector=metadata.name%3Dweb", false);
-        check("/api/v1/configmaps?watch=true&fieldSelector=spec.nodeName%3Dweb", false);
-        check("/api/v1/namespaces/shop/configmaps/web", false);
+        let json = "application/json";
+        check("/api/v1/configmaps?watch=true&fieldSelector=metadata.name%3Dweb", json, true);
+        check("/api/v1/configmaps?watch=true", WATCH, true);
+        check("/api/v1/configmaps?watch=true", json, false);
+        check("/api/v1/configmaps?limit=1", WATCH, false);
+        check("/api/v1/configmaps?fieldSelector=metadata.name%3Dweb", json, false);
+        check("/api/v1/configmaps?watch=true&fieldSelector=spec.nodeName%3Dweb", json, false);
+        check("/api/v1/namespaces/shop/configmaps/web", json, false);
     }
 }

@@ -26,7 +26,7 @@ use super::connector::{Connector, HANDSHAKE_TIMEOUT, HttpService, Protocol};
 use super::credentials::{CredentialError, CredentialSource};
 use super::endpoint::Endpoint;
 use super::pem::Identity;
-use super::streams::{Http2, ResponseBody, Stream, StreamPools, is_watch_of_one};
+use super::streams::{Http2, ResponseBody, Stream, StreamPools, is_quiet_watch};
 use crate::Impersonate;
 
 /// After so long without a response, a request that is given up says that its connection may be dead.
@@ -49,7 +49,7 @@ struct Inner {
 struct HttpClient {
     identity: Option<Identity>,
     service: HttpService,
-    /// For watches of single objects.
+    /// For watches that are seldom heard from.
     streams: StreamPools<HttpService>,
     /// The file of CA certificates as it was read for these connections.
     roots: Option<Arc<[u8]>>,
@@ -135,7 +135,7 @@ impl Service<Request<Body>> for Transport {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let shares_a_connection = is_watch_of_one(request.uri());
+        let shares_a_connection = is_quiet_watch(&request);
         let sending = self.clone().send(request);
         if shares_a_connection { Box::pin(detached(sending)) } else { Box::pin(sending) }
     }
@@ -167,7 +167,7 @@ impl Inner {
         identity: Option<&Identity>,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<ResponseBody>, TransportError> {
-        if !is_watch_of_one(request.uri()) {
+        if !is_quiet_watch(&request) {
             return self.send_over(Route::Own, identity, request).await;
         }
         // While it is not known what the server speaks, one request at a time asks.
