@@ -80,9 +80,14 @@ impl ManagedFields {
 
     /// All managers that hold `path`, sorted by name.
     pub fn holders(&self, path: &FieldPath) -> BTreeSet<&FieldManager> {
+        self.entries_with(path).into_iter().map(|place| &self.entries[place].manager).collect()
+    }
+
+    /// The places of the entries whose managers hold `path` by them.
+    pub fn entries_with(&self, path: &FieldPath) -> Vec<usize> {
         let sets = self.entries.iter().map(|entry| &entry.fields);
-        let holding = self.entries.iter().zip(holding(sets, path)).filter(|(_, holds)| *holds);
-        holding.map(|(entry, _)| &entry.manager).collect()
+        let holding = holding(sets, path).into_iter().enumerate().filter(|(_, holds)| *holds);
+        holding.map(|(place, _)| place).collect()
     }
 
     /// The fields of `set` that no manager but `manager` holds.

@@ -83,20 +83,34 @@ fn conditions(object: Object<'_>) -> Result<Health, String> {
 
 /// The condition that explains best why the object is not ready. Conditions that describe progress are no trouble.
 fn worst(object: Object<'_>) -> Option<Condition<'_>> {
+    let troubles =
+        object.conditions().filter(|condition| is_met(condition.kind, condition.status) == Some(false));
+    // A failure says more than something that is still missing, and a message says more than none.
+    troubles.max_by_key(|condition| (is_failure(condition.kind), !condition.message.is_empty()))
+}
+
+/// Whether a condition of this type and status is as it should be; nothing if it merely describes.
+pub fn is_met(kind: &str, status: &str) -> Option<bool> {
     const FALSE_IS_TROUBLE: [&str; 7] =
         ["Synced", "Healthy", "Established", "Installed", "Accepted", "AbleToScale", "ScalingActive"];
-    const TRUE_IS_TROUBLE: [&str; 3] = ["Stalled", "ReplicaFailure", "Failed"];
-    let is_in = |kinds: &[&str], kind: &str| kinds.iter().any(|one| one.eq_ignore_ascii_case(kind));
-    let troubles = object.conditions().filter(|condition| match condition.kind {
-        kind if is_in(&["Ready", "Available"], kind) => !condition.is_true(),
-        kind if is_in(&TRUE_IS_TROUBLE, kind) => condition.is_true(),
+    let has = |wanted: &str| status.eq_ignore_ascii_case(wanted);
+    match kind {
+        kind if is_in(&["Ready", "Available"], kind) => Some(has("True")),
+        kind if is_failure(kind) => Some(!has("True")),
         kind if is_in(&FALSE_IS_TROUBLE, kind) || kind.to_ascii_lowercase().ends_with("ready") => {
-            condition.has_status("False")
+            if has("True") || has("False") { Some(has("True")) } else { None }
         }
-        _ => false,
-    });
-    // A failure says more than something that is still missing, and a message says more than none.
-    troubles.max_by_key(|condition| (is_in(&TRUE_IS_TROUBLE, condition.kind), !condition.message.is_empty()))
+        _ => None,
+    }
+}
+
+/// Whether a condition of this type is trouble if it is true.
+fn is_failure(kind: &str) -> bool {
+    is_in(&["Stalled", "ReplicaFailure", "Failed"], kind)
+}
+
+fn is_in(kinds: &[&str], kind: &str) -> bool {
+    kinds.iter().any(|one| one.eq_ignore_ascii_case(kind))
 }
 
 fn has_empty_status(object: Object<'_>) -> bool {

@@ -43,7 +43,7 @@ pub use check::{Check, Cut, Mode, Path, Wait, condition};
 pub use codes::CODES;
 pub use diagnosis::Cause;
 pub use flag::ForError;
-pub use health::Health;
+pub use health::{Health, is_met};
 pub use known_conditions::knows_conditions;
 pub use object::{Object, because};
 pub use pod::pod_selector;
