@@ -1,4 +1,4 @@
-// What the server cannot do: ages that move, views that change without a reload, and the keyboard.
+// What the server cannot do: ages that move, views that change without a reload, a search while typing, and the keyboard.
 
 const AGES = [[172800, 86400, "d"], [7200, 3600, "h"], [120, 60, "m"], [0, 1, "s"]];
 
@@ -19,6 +19,8 @@ function showTimes() {
 }
 
 const keyOf = (node) => (node.nodeType === Node.ELEMENT_NODE ? node.dataset.key : undefined);
+// What readers do to an element, which an update leaves alone.
+const KEPT = ["open", "tabindex"];
 
 // Changes `old` into `next` and keeps every element that stays, so that focus, selection and open details survive.
 function morph(old, next) {
@@ -31,7 +33,7 @@ function morph(old, next) {
     return;
   }
   for (const { name } of [...old.attributes]) {
-    if (name !== "open" && name !== "tabindex" && !next.hasAttribute(name)) old.removeAttribute(name);
+    if (!KEPT.includes(name) && !next.hasAttribute(name)) old.removeAttribute(name);
   }
   for (const { name, value } of next.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
@@ -67,45 +69,83 @@ function morphChildren(old, next) {
   }
 }
 
-function follow(main) {
-  const events = new EventSource(main.dataset.live);
+let events;
+
+// Shows the view of this address, and shows it again whenever it changes.
+function follow(main, address) {
+  events?.close();
+  events = new EventSource(address);
   const stopped = document.getElementById("stopped");
-  events.onopen = () => (stopped.hidden = true);
-  events.onerror = () => (stopped.hidden = false);
+  const pulse = document.getElementById("pulse");
+  const heard = (isHeard) => {
+    stopped.hidden = isHeard;
+    pulse?.classList.toggle("lost", !isHeard);
+    pulse?.setAttribute("aria-label", isHeard ? "live" : "not live");
+  };
+  events.onopen = () => heard(true);
+  events.onerror = () => heard(false);
   events.onmessage = ({ data }) => {
     const next = document.createElement("main");
     next.innerHTML = data;
     morphChildren(main, next);
     showTimes();
-    document.documentElement.dataset.updated = String(performance.now());
   };
-  addEventListener("pagehide", () => events.close());
 }
+
+// Searches while the user types, without a reload.
+function search(field) {
+  let waiting;
+  field.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const query = field.value ? `?q=${encodeURIComponent(field.value)}` : "";
+      history.replaceState(null, "", `/${query}`);
+      follow(document.querySelector("main"), `/live/${query}`);
+    }, 200);
+  });
+}
+
+const LINKS = ".tree .row a, .found .row a, .operations .line a, .timeline .when a, .planned h2 a";
+const PLACES = { h: "/", o: "/operations", p: "/plan" };
 
 function keyboard(event) {
   const typing = event.target.matches("input, textarea");
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return event.target.form?.requestSubmit();
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && typing) return event.target.blur();
-  if (typing) return;
+  if (typing && !(event.key === "ArrowDown" && event.target.matches(".find input"))) return;
   if (event.key === "/") {
     event.preventDefault();
-    document.querySelector(".find input")?.focus();
+    const field = document.querySelector(".find input");
+    field?.focus();
+    field?.select();
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    const links = [...document.querySelectorAll(".tree .row a, .found .row a, .operations .line a, .timeline .when a")];
-    if (!links.length) return;
+    const links = [...document.querySelectorAll(LINKS)].filter((link) => link.offsetParent);
+    if (!links.length || event.target.matches(".yaml")) return;
     event.preventDefault();
     const here = links.indexOf(document.activeElement);
     const step = event.key === "ArrowDown" ? 1 : -1;
     links[here < 0 ? 0 : Math.min(links.length - 1, Math.max(0, here + step))].focus();
   } else if ("123".includes(event.key)) {
     document.querySelectorAll(".tabs a")[Number(event.key) - 1]?.click();
+  } else if (event.key === "u") {
+    document.querySelector("[data-up]")?.click();
+  } else if (event.key in PLACES) {
+    location.assign(PLACES[event.key]);
+  } else if (event.key === "?") {
+    document.getElementById("keys")?.showModal();
   }
 }
 
 function dropFiles(field) {
-  field.addEventListener("dragover", (event) => event.preventDefault());
-  field.addEventListener("drop", async (event) => {
+  const over = (is) => (event) => {
     event.preventDefault();
+    field.classList.toggle("over", is);
+  };
+  field.addEventListener("dragover", over(true));
+  field.addEventListener("dragleave", over(false));
+  field.addEventListener("drop", async (event) => {
+    over(false)(event);
     const texts = await Promise.all([...event.dataTransfer.files].map((file) => file.text()));
     if (texts.length) field.value = texts.join("\n---\n");
   });
@@ -115,6 +155,11 @@ const main = document.querySelector("main");
 showTimes();
 setInterval(showTimes, 1000);
 addEventListener("keydown", keyboard);
-if (main.dataset.live) follow(main);
+addEventListener("pagehide", () => events?.close());
+// The page may come back as it was left.
+addEventListener("pageshow", ({ persisted }) => persisted && main.dataset.live && follow(main, main.dataset.live));
+if (main.dataset.live) follow(main, main.dataset.live);
+const find = document.querySelector(".find input");
+if (find && location.pathname === "/") search(find);
 const field = document.getElementById("manifest");
 if (field) dropFiles(field);

@@ -1,8 +1,12 @@
 //! The views: each renders the answer to its question as HTML, from the JSON that `/api` gives.
 
 mod changes;
+mod heading;
+mod managers;
+mod notices;
 mod object;
 mod operations;
+mod owners;
 mod plan;
 mod search;
 mod tree;
@@ -26,7 +30,7 @@ pub(crate) enum View {
     Search(String),
     Tree(Target),
     Object { target: Target, manager: Option<String>, audience: Audience },
-    Changes(Target),
+    Changes { target: Target, manager: Option<String> },
     Operations,
     Plan { text: Option<String>, has_files: bool },
 }
@@ -45,7 +49,9 @@ impl View {
             ["operations"] => Self::Operations,
             ["plan"] => Self::Plan { text: None, has_files },
             ["tree", ref object @ ..] => Self::Tree(Target::parse(object)?),
-            ["changes", ref object @ ..] => Self::Changes(Target::parse(object)?),
+            ["changes", ref object @ ..] => {
+                Self::Changes { target: Target::parse(object)?, manager: parameter(query, "manager") }
+            }
             ["object", ref object @ ..] => Self::Object {
                 target: Target::parse(object)?,
                 manager: parameter(query, "manager"),
@@ -59,7 +65,7 @@ impl View {
     pub(crate) fn question(&self) -> Option<Question> {
         match self {
             Self::Search(text) => Some(Question::Search(text.clone())),
-            Self::Tree(target) | Self::Object { target, .. } | Self::Changes(target) => {
+            Self::Tree(target) | Self::Object { target, .. } | Self::Changes { target, .. } => {
                 Some(Question::Object(target.clone()))
             }
             Self::Operations => Some(Question::Operations),
@@ -76,7 +82,7 @@ impl View {
     fn title(&self) -> String {
         match self {
             Self::Search(_) => "Objects".to_owned(),
-            Self::Tree(target) | Self::Object { target, .. } | Self::Changes(target) => {
+            Self::Tree(target) | Self::Object { target, .. } | Self::Changes { target, .. } => {
                 format!("{} {}", target.kind.split('.').next().unwrap_or_default(), target.name)
             }
             Self::Operations => "Operations".to_owned(),
@@ -103,7 +109,7 @@ impl View {
             Self::Search(text) => search::body(text, value),
             Self::Tree(_) => tree::body(value),
             Self::Object { manager, audience, .. } => object::body(value, manager.as_deref(), *audience),
-            Self::Changes(_) => changes::body(value),
+            Self::Changes { manager, .. } => changes::body(value, manager.as_deref()),
             Self::Operations => operations::body(value),
             Self::Plan { text, has_files } => plan::body(text.as_deref(), *has_files, Some(value)),
         }
@@ -184,7 +190,7 @@ fn typed<T: DeserializeOwned + Default>(value: &Value) -> T {
 }
 
 /// The object that a part of an answer is about.
-#[derive(Clone, Default, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Subject {
     api_version: String,
@@ -199,33 +205,22 @@ impl Subject {
     }
 }
 
-/// The head of the views of one object: what it is, how it stands, and the other views.
-#[derive(Template)]
-#[template(path = "heading.html")]
-struct Heading<'a> {
-    subject: &'a Subject,
-    view: &'static str,
-    health: &'a str,
-    /// `Kind name` of what it belongs to.
-    parent: Option<&'a str>,
-    /// Why the page may be out of date.
-    trouble: Option<&'a str>,
-    /// What may not be listed.
-    unreadable: &'a [String],
-}
-
-impl Heading<'_> {
-    fn state(&self) -> &str {
-        state_word(self.health)
-    }
-}
-
 /// The state in words that people use.
 fn state_word(health: &str) -> &str {
     match health {
         "silent" => "no status",
         "going" => "being deleted",
+        "hidden" => "not readable",
         other => other,
+    }
+}
+
+/// The class of a condition that is as it should be, is not, or merely describes.
+const fn verdict(is_met: Option<bool>) -> &'static str {
+    match is_met {
+        Some(true) => "is-met",
+        Some(false) => "is-trouble",
+        None => "is-neutral",
     }
 }
 

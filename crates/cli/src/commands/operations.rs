@@ -18,14 +18,15 @@ pub(super) fn run(args: &Operations, printer: &mut Printer) -> Outcome {
         let cluster = Cluster::connect(&args.cluster)?;
         let namespace = (!args.all_namespaces).then_some(&cluster.namespace);
         let mut informer = in_cluster::list(&cluster, namespace).await?;
-        if !informer.unreadable.is_empty() {
-            printer.message(format_args!("cannot list: {}", informer.unreadable.join(", ")));
+        let unreadable = informer.unreadable();
+        if !unreadable.is_empty() {
+            printer.message(format_args!("cannot list: {}", unreadable.join(", ")));
         }
         let mut last = None;
         loop {
-            let found = in_cluster::found(&informer.objects());
+            let found = in_cluster::found(&informer.summaries());
             if last.as_ref() != Some(&found) {
-                show(printer, &found, args.all_namespaces, informer.unreadable.is_empty())?;
+                show(printer, &found, args.all_namespaces, unreadable.is_empty())?;
                 last = Some(found);
             }
             if !args.watch {

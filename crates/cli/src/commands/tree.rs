@@ -13,7 +13,7 @@ use crate::args::tree::Tree;
 use crate::codes;
 use crate::support::age::age;
 use crate::support::exit::{Exit, Outcome};
-use crate::support::owner_tree::{Node, OwnerTree};
+use crate::support::owner_tree::{Detail, Node, OwnerTree};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 use crate::support::process::until_interrupted;
 use crate::support::targets::Targets;
@@ -25,26 +25,24 @@ pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
             let title = format!("--watch follows one object, and {} are selected", targets.objects.len());
             return Err(Diagnostic::error(codes::OBJECTS_UNCLEAR, title).hint("Name one object.").into());
         }
-        let (mut roots, mut unreadable, mut last) = (Vec::new(), BTreeSet::new(), None);
+        let (mut trees, mut unreadable) = (Vec::new(), BTreeSet::new());
         for target in &targets.objects {
-            let tree = OwnerTree::list(&targets.cluster, target, "Tree").await?;
-            roots.push(tree.root()?);
-            unreadable.extend(tree.unreadable().iter().cloned());
-            last = Some(tree);
+            let tree = OwnerTree::list(&targets.cluster, target, "Tree", Detail::State).await?;
+            unreadable.extend(tree.unreadable());
+            trees.push(tree);
         }
         if !unreadable.is_empty() {
             let unreadable = unreadable.into_iter().collect::<Vec<_>>().join(", ");
             printer.message(format_args!("{DIM}cannot list: {unreadable}{DIM:#}"));
         }
-        let mut shape = targets.choice.document(roots.iter().map(Node::to_json).collect());
-        show(printer, &roots, &shape)?;
-        while let Some(tree) = last.as_mut().filter(|_| args.watch) {
+        let mut shape = targets.choice.document(trees.iter().map(|tree| tree.root.to_json()).collect());
+        show(printer, trees.iter().map(|tree| &tree.root), &shape)?;
+        while let Some(tree) = trees.last_mut().filter(|_| args.watch) {
             tree.changed().await;
             tree.refresh().await?;
-            let root = tree.root()?;
-            let now = targets.choice.document(vec![root.to_json()]);
+            let now = targets.choice.document(vec![tree.root.to_json()]);
             if now != shape {
-                show(printer, &[root], &now)?;
+                show(printer, std::iter::once(&tree.root), &now)?;
                 shape = now;
             }
         }
@@ -52,16 +50,16 @@ pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
     })
 }
 
-fn show(printer: &mut Printer, roots: &[Node], shape: &Value) -> io::Result<()> {
+fn show<'n>(
+    printer: &mut Printer,
+    roots: impl Iterator<Item = &'n Node> + Clone,
+    shape: &Value,
+) -> io::Result<()> {
     let mut names = Vec::new();
-    for root in roots {
-        names_of(root, &mut names);
-    }
+    roots.clone().for_each(|root| names_of(root, &mut names));
     printer.output(shape, names, |printer| {
         let mut rows = Vec::new();
-        for root in roots {
-            rows_of(root, "", "", Timestamp::now(), &mut rows);
-        }
+        roots.for_each(|root| rows_of(root, "", "", Timestamp::now(), &mut rows));
         lines(&rows, width()).iter().try_for_each(|line| printer.data(line))
     })
 }
@@ -79,7 +77,7 @@ struct Row {
 }
 
 fn rows_of(node: &Node, branches: &str, below: &str, now: Timestamp, rows: &mut Vec<Row>) {
-    let (style, health) = describe(&node.health);
+    let (style, health) = describe(node);
     let age = node.created.as_deref().map_or_else(String::new, |created| age(created, now));
     let label = format!("{branches}{} {}", node.target.kind(), node.target.name);
     rows.push(Row { label, age, style, health });
@@ -119,14 +117,14 @@ fn lines(rows: &[Row], width: usize) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-fn describe(health: &Health) -> (Style, String) {
-    let style = match health {
+fn describe(node: &Node) -> (Style, String) {
+    let style = match &node.health {
         Health::Ready => GOOD,
         Health::NoStatus => DIM,
         Health::Waiting(_) | Health::Terminating(_) => PENDING,
         Health::Failed(_) | Health::Missing => BAD,
     };
-    let text = if *health == Health::Ready { "ready" } else { health.trouble().unwrap_or_default() };
+    let text = if node.health == Health::Ready { "ready" } else { node.trouble().unwrap_or_default() };
     (style, text.to_owned())
 }
 
@@ -147,7 +145,7 @@ mod tests {
     fn node(name: &str, health: Health, children: Vec<Node>) -> Node {
         let target = ObjectRef::new("example.org/v1/Thing".parse().unwrap(), None, name);
         let created = Some("2026-01-01T00:00:00Z".to_owned());
-        Node { target, uid: String::new(), health, created, operation: None, children, is_cut: false }
+        Node { created, ..Node::of(target, health, children) }
     }
 
     #[test]

@@ -96,8 +96,8 @@ impl Page {
     async fn operations(&self, publish: &dyn Fn(Answer)) -> Result<(), Failure> {
         let mut informer = in_cluster::list(&self.cluster, None).await?;
         loop {
-            let operations = in_cluster::to_json(&in_cluster::found(&informer.objects()));
-            let (unreadable, trouble) = (&informer.unreadable, informer.trouble());
+            let operations = in_cluster::to_json(&in_cluster::found(&informer.summaries()));
+            let (unreadable, trouble) = (informer.unreadable(), informer.trouble());
             publish(Ok(json!({ "operations": operations, "unreadable": unreadable, "trouble": trouble })));
             informer.changed().await;
         }

@@ -5,7 +5,7 @@ use std::io;
 use crate::args::tree::Why;
 use crate::support::cause::{Cause, Step};
 use crate::support::exit::{Exit, Outcome};
-use crate::support::owner_tree::{self, OwnerTree};
+use crate::support::owner_tree::{self, Detail, OwnerTree};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name};
 use crate::support::process::until_interrupted;
 use crate::support::targets::Targets;
@@ -15,12 +15,12 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
         let targets = Targets::find_some(&args.objects, "Why", printer).await?;
         let mut found = Vec::new();
         for target in &targets.objects {
-            let tree = OwnerTree::list(&targets.cluster, target, "Why").await?;
-            found.push((tree.root()?, owner_tree::parent(&tree.object)));
+            let tree = OwnerTree::list(&targets.cluster, target, "Why", Detail::State).await?;
+            found.push((tree.root, owner_tree::parent(&tree.object)));
         }
         let mut causes = Vec::new();
         for (root, parent) in &found {
-            causes.push((Cause::find(&targets.cluster.session, root).await, parent));
+            causes.push((Cause::find(Some(&targets.cluster.session), root).await, parent));
         }
         let chains = causes.iter().flat_map(|(cause, _)| &cause.chain);
         let names: Vec<String> = chains.map(|step| object_name(&step.node.target)).collect();

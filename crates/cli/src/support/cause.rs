@@ -17,11 +17,12 @@ pub(crate) struct Cause<'n> {
 }
 
 impl<'n> Cause<'n> {
-    /// The cause of the trouble of `root`. Where the last object in the chain only waits, its last event may say more.
-    pub(crate) async fn find(session: &Session, root: &'n Node) -> Self {
+    /// The cause of the trouble of `root`. Where the last object in the chain only waits, its last event may say more, if there
+    /// is a session to ask for it.
+    pub(crate) async fn find(session: Option<&Session>, root: &'n Node) -> Self {
         let mut chain = chain(root);
-        if let Some(cause) = chain.last_mut().filter(|cause| matches!(cause.node.health, Health::Waiting(_)))
-        {
+        let waits = chain.last_mut().filter(|cause| matches!(cause.node.health, Health::Waiting(_)));
+        if let Some((cause, session)) = waits.zip(session) {
             cause.add(last_event(session, cause.node).await);
         }
         Self { root, chain }
@@ -133,7 +134,7 @@ mod tests {
 
     fn node(name: &str, health: Health, children: Vec<Node>) -> Node {
         let target = ObjectRef::new("example.org/v1/Thing".parse().unwrap(), None, name);
-        Node { target, uid: String::new(), health, created: None, operation: None, children, is_cut: false }
+        Node::of(target, health, children)
     }
 
     fn waiting(why: &str) -> Health {

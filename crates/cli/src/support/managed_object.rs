@@ -60,7 +60,10 @@ impl ManagedObject {
             let (path, holders) = line.field.as_ref()?;
             let below = lines[index + 1..].iter().take_while(|line| line.continues).count();
             Some(json!({
-                "field": path.notation().to_string(), "managers": holders, "line": index + 1, "lines": 1 + below,
+                "field": path.notation().to_string(), "managers": holders,
+                // Which of the entries in `managers` below say so.
+                "entries": self.live.managed().entries_with(path),
+                "line": index + 1, "lines": 1 + below,
             }))
         };
         let manager = |entry: &Entry| {

@@ -1,18 +1,29 @@
 //! An object and its tree: what it owns, and what it refers to as its own.
 
-mod inventories;
+mod condition;
+mod coverage;
+pub(crate) mod inventories;
+mod known;
 mod lister;
+mod loaded;
+mod parents;
+mod references;
 
-pub(crate) use lister::{OwnerTree, kinds_to_list};
+pub(crate) use condition::{PLACES as CONDITIONS, is_met};
+pub(crate) use lister::{Detail, OwnerTree, kinds_to_list};
+pub(crate) use parents::{parent, parents};
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use manifest::{GroupVersionKind, ObjectRef};
 use readiness::Health;
 use serde_json::{Value, json};
 
+use self::condition::LatestCondition;
 use self::inventories::Membership;
+use self::loaded::Wanted;
+use self::references::Reference;
 use super::cloud_operation::CloudOperation;
 use super::object_json;
 
@@ -23,8 +34,12 @@ pub(crate) struct Node {
     /// Tells it apart from earlier and later objects of the same name; empty if it does not exist.
     pub(crate) uid: String,
     pub(crate) health: Health,
+    /// Whether it may not be read, so that nothing is known of it.
+    pub(crate) is_hidden: bool,
     /// The API server's timestamp.
     pub(crate) created: Option<String>,
+    /// The condition that has changed last.
+    pub(crate) condition: Option<LatestCondition>,
     /// The cloud operation in progress.
     pub(crate) operation: Option<CloudOperation>,
     pub(crate) children: Vec<Node>,
@@ -34,19 +49,27 @@ pub(crate) struct Node {
 
 /// The most levels of a tree. Owners can be chained without end.
 const MAX_DEPTH: usize = 64;
+/// What is said of an object that may not be read.
+pub(crate) const HIDDEN: &str = "you may not read it";
 
 impl Node {
     /// The health in one word, for programs.
     pub(crate) const fn health_word(&self) -> &'static str {
-        health_word(&self.health)
+        if self.is_hidden { "hidden" } else { health_word(&self.health) }
+    }
+
+    /// Why it is not ready, or why nothing is known.
+    pub(crate) fn trouble(&self) -> Option<&str> {
+        if self.is_hidden { Some(HIDDEN) } else { self.health.trouble() }
     }
 
     /// The tree as `plimsoll tree -o json` prints it.
     pub(crate) fn to_json(&self) -> Value {
         let mut fields = json!({
             "health": self.health_word(),
-            "why": self.health.trouble(),
+            "why": self.trouble(),
             "created": self.created,
+            "condition": self.condition,
             "operation": self.operation,
             "children": self.children.iter().map(Self::to_json).collect::<Vec<_>>(),
         });
@@ -60,6 +83,21 @@ impl Node {
     pub(crate) fn uids(&self) -> Vec<&str> {
         let below = self.children.iter().flat_map(Self::uids);
         std::iter::once(self.uid.as_str()).filter(|uid| !uid.is_empty()).chain(below).collect()
+    }
+
+    /// An object of which only this is known.
+    pub(crate) fn of(target: ObjectRef, health: Health, children: Vec<Self>) -> Self {
+        Self {
+            target,
+            uid: String::new(),
+            health,
+            is_hidden: false,
+            created: None,
+            condition: None,
+            operation: None,
+            children,
+            is_cut: false,
+        }
     }
 }
 
@@ -75,76 +113,130 @@ pub(crate) const fn health_word(health: &Health) -> &'static str {
     }
 }
 
-/// The object `root` with its descendants among `all`, sorted by kind and name. `publishing` has the kinds whose CRDs
-/// declare conditions.
-pub(crate) fn tree(
-    root: &Value,
-    all: &[Arc<Value>],
+/// The objects that a tree is made of.
+pub(crate) trait Population {
+    /// The objects that `uid` owns.
+    fn owned_by(&self, uid: &str) -> Vec<Member>;
+
+    fn referred(&self, reference: &Reference) -> Lookup;
+
+    /// The objects that an inventory of another tool marks as its members.
+    fn members_of(&self, membership: &Membership) -> Vec<Member>;
+}
+
+/// An object of a tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    /// The metadata alone, if the rest was not read.
+    pub(crate) object: Arc<Value>,
+    /// How to read the rest, if that matters.
+    pub(crate) wanted: Option<Wanted>,
+}
+
+/// What is known of an object that another refers to.
+#[derive(Clone, Debug)]
+pub(crate) enum Lookup {
+    Found(Member),
+    /// It does not exist.
+    Absent(ObjectRef),
+    /// It may not be read.
+    Hidden(ObjectRef),
+    /// It has to be read first.
+    Unknown,
+}
+
+/// A tree, as far as it is known.
+pub(crate) struct Draft {
+    pub(crate) root: Node,
+    /// Objects that have to be read to complete it.
+    pub(crate) wanted: Vec<Wanted>,
+    /// References that have to be looked up to complete it.
+    pub(crate) unknown: Vec<Reference>,
+}
+
+/// The object `root` with its descendants, sorted by kind and name. `publishing` has the kinds whose CRDs declare conditions.
+pub(crate) fn draft(
+    root: Member,
+    population: &impl Population,
     publishing: &HashMap<GroupVersionKind, bool>,
-) -> Option<Node> {
-    let mut owned: HashMap<&str, Vec<&Value>> = HashMap::new();
-    for object in all {
-        for owner in array(&object["metadata"]["ownerReferences"]) {
-            owned.entry(owner["uid"].as_str().unwrap_or_default()).or_default().push(object);
-        }
-    }
-    TreeBuilder { all, owned, publishing, seen: HashSet::new(), depth: 0 }.node(root)
+) -> Option<Draft> {
+    let mut builder = TreeBuilder {
+        population,
+        publishing,
+        seen: HashSet::new(),
+        depth: 0,
+        wanted: Vec::new(),
+        unknown: Vec::new(),
+    };
+    let root = builder.node(root)?;
+    Some(Draft { root, wanted: builder.wanted, unknown: builder.unknown })
 }
 
-/// The parent of an object as `Kind name`: its controller, or the claim it was created for.
-pub(crate) fn parent(object: &Value) -> Option<String> {
-    let owners = array(&object["metadata"]["ownerReferences"]);
-    let controller = owners.iter().find(|owner| owner["controller"] == true).or(owners.first());
-    let claim = &object["spec"]["claimRef"];
-    let parent = controller.unwrap_or(claim);
-    Some(format!("{} {}", parent["kind"].as_str()?, parent["name"].as_str()?))
-}
-
-struct TreeBuilder<'a> {
-    all: &'a [Arc<Value>],
-    owned: HashMap<&'a str, Vec<&'a Value>>,
+struct TreeBuilder<'a, P> {
+    population: &'a P,
     publishing: &'a HashMap<GroupVersionKind, bool>,
-    /// Uids on the current path: references may form a cycle, and an object may be both owned and referred to.
+    /// Uids that are in the tree: references may form a cycle, and an object may be both owned and referred to.
     seen: HashSet<String>,
     depth: usize,
+    wanted: Vec<Wanted>,
+    unknown: Vec<Reference>,
 }
 
-impl TreeBuilder<'_> {
-    fn node(&mut self, object: &Value) -> Option<Node> {
+impl<P: Population> TreeBuilder<'_, P> {
+    fn node(&mut self, member: Member) -> Option<Node> {
+        let object = &*member.object;
         let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
         if !self.seen.insert(uid.to_owned()) {
             return None;
         }
+        let target = reference_of(object)?;
+        self.wanted.extend(member.wanted);
         let is_cut = self.depth == MAX_DEPTH;
         self.depth += 1;
         let children = if is_cut { Vec::new() } else { self.children(uid, object) };
         self.depth -= 1;
-        let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
-        let operation = CloudOperation::of(object);
-        let (target, uid) = (reference_of(object)?, uid.to_owned());
         let publishes_conditions = self.publishing.get(&target.gvk) == Some(&true);
-        let health = Health::of(object, publishes_conditions);
-        Some(Node { target, uid, health, created, operation, children, is_cut })
+        Some(Node {
+            uid: uid.to_owned(),
+            health: Health::of(object, publishes_conditions),
+            is_hidden: false,
+            created: object["metadata"]["creationTimestamp"].as_str().map(str::to_owned),
+            condition: LatestCondition::of(object),
+            operation: CloudOperation::of(object),
+            target,
+            children,
+            is_cut,
+        })
     }
 
     fn children(&mut self, uid: &str, object: &Value) -> Vec<Node> {
-        let owned = self.owned.get(uid).cloned().unwrap_or_default();
+        let owned = self.population.owned_by(uid);
         let mut children: Vec<Node> = owned.into_iter().filter_map(|child| self.node(child)).collect();
-        for reference in references(object) {
-            let found = self.all.iter().find(|candidate| reference.is_to(candidate));
-            match found {
-                Some(found) => children.extend(self.node(found)),
-                None => children.push(reference.missing()),
-            }
+        for reference in references::of(object) {
+            children.extend(match self.population.referred(&reference) {
+                Lookup::Found(found) => self.node(found),
+                Lookup::Absent(target) => Some(Node::of(target, Health::Missing, Vec::new())),
+                Lookup::Hidden(target) => {
+                    Some(Node { is_hidden: true, ..Node::of(target, Health::NoStatus, Vec::new()) })
+                }
+                Lookup::Unknown => {
+                    self.unknown.push(reference);
+                    None
+                }
+            });
         }
         if let Some(membership) = Membership::of(object) {
-            let members = self.all.iter().filter(|member| membership.has(member));
-            children.extend(members.filter_map(|member| self.node(member)));
+            let members = self.population.members_of(&membership);
+            children.extend(members.into_iter().filter_map(|member| self.node(member)));
         }
         // One that does not exist yet is no problem: it is written once there is something to connect to.
-        let secret = connection_secret(object);
-        let secret = secret.and_then(|secret| self.all.iter().find(|candidate| secret.is_to(candidate)));
-        children.extend(secret.and_then(|secret| self.node(secret)));
+        if let Some(secret) = references::connection_secret(object) {
+            match self.population.referred(&secret) {
+                Lookup::Found(found) => children.extend(self.node(found)),
+                Lookup::Unknown => self.unknown.push(secret),
+                Lookup::Absent(_) | Lookup::Hidden(_) => {}
+            }
+        }
         children.sort_by(|left, right| left.target.cmp(&right.target));
         children
     }
@@ -152,95 +244,6 @@ impl TreeBuilder<'_> {
 
 pub(crate) fn reference_of(object: &Value) -> Option<ObjectRef> {
     ObjectRef::of(object.as_object()?).ok()
-}
-
-/// A reference from a claim to its composite, from a composite to its composed resources, or from an inventory.
-struct Reference {
-    target: ObjectRef,
-    /// Whether the namespace of the target is set.
-    is_exact: bool,
-}
-
-impl Reference {
-    fn is_to(&self, object: &Value) -> bool {
-        // Most objects have another name, and comparing names is cheap.
-        let has_name = object["metadata"]["name"] == self.target.name.as_str();
-        has_name
-            && reference_of(object).is_some_and(|candidate| {
-                candidate.gvk.is_same_kind(&self.target.gvk)
-                    && (candidate.namespace == self.target.namespace
-                        || (!self.is_exact && candidate.namespace.is_none()))
-            })
-    }
-
-    fn missing(self) -> Node {
-        Node {
-            target: self.target,
-            uid: String::new(),
-            health: Health::Missing,
-            created: None,
-            operation: None,
-            children: Vec::new(),
-            is_cut: false,
-        }
-    }
-}
-
-/// Whether an object refers to others as its own, which may be anywhere in the cluster.
-pub(crate) fn refers_elsewhere(object: &Value) -> bool {
-    !composed(object).is_empty()
-        || !inventories::listed(object).is_empty()
-        || Membership::of(object).is_some()
-        || connection_secret(object).is_some()
-}
-
-/// The objects that an object refers to as its own.
-fn references(object: &Value) -> Vec<Reference> {
-    let mut references = composed(object);
-    references.extend(inventories::listed(object));
-    references.extend(volumes(object));
-    references
-}
-
-/// The Secret with the connection details of a claim or a composite resource, which has no owner reference if it is in
-/// another namespace.
-fn connection_secret(object: &Value) -> Option<Reference> {
-    let reference = &object["spec"]["writeConnectionSecretToRef"];
-    let own = &object["metadata"]["namespace"];
-    let namespace = reference["namespace"].as_str().or(own.as_str()).and_then(Namespace::new)?;
-    let gvk = "v1/Secret".parse().expect("a fixed kind");
-    Some(Reference {
-        target: ObjectRef::new(gvk, Some(namespace), reference["name"].as_str()?),
-        is_exact: true,
-    })
-}
-
-/// The PersistentVolumeClaims of a pod; those that a StatefulSet creates for its pods have no owner.
-fn volumes(object: &Value) -> impl Iterator<Item = Reference> {
-    let is_pod = object["apiVersion"] == "v1" && object["kind"] == "Pod";
-    let namespace = object["metadata"]["namespace"].as_str().and_then(Namespace::new);
-    let volumes = array(&object["spec"]["volumes"]).iter().filter(move |_| is_pod);
-    let named = volumes.filter_map(|volume| volume["persistentVolumeClaim"]["claimName"].as_str());
-    named.map(move |name| {
-        let gvk = "v1/PersistentVolumeClaim".parse().expect("a fixed kind");
-        Reference { target: ObjectRef::new(gvk, namespace.clone(), name), is_exact: true }
-    })
-}
-
-/// Crossplane's references: `resourceRef` and `resourceRefs` under `spec` or `spec.crossplane`.
-fn composed(object: &Value) -> Vec<Reference> {
-    let own = object["metadata"]["namespace"].as_str();
-    let places = [&object["spec"], &object["spec"]["crossplane"]];
-    let single = places.iter().map(|place| &place["resourceRef"]);
-    let several = places.iter().flat_map(|place| array(&place["resourceRefs"]));
-    let read = |reference: &Value| {
-        let gvk = GroupVersionKind::of(reference.as_object()?).ok()?;
-        let explicit = reference["namespace"].as_str();
-        let namespace = explicit.or(own).and_then(Namespace::new);
-        let target = ObjectRef::new(gvk, namespace, reference["name"].as_str()?);
-        Some(Reference { target, is_exact: explicit.is_some() })
-    };
-    single.chain(several).filter_map(read).collect()
 }
 
 fn array(value: &Value) -> &[Value] {

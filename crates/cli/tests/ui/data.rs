@@ -90,7 +90,32 @@ async fn missing_rights_are_shown_where_they_matter() {
     let server = Server::start(&ns, &["--as", &user]);
     let tree = server.get(&format!("/tree/{}/configmap/root", ns.name()));
     assert_eq!(tree.status, 200);
-    assert!(tree.body.contains("You may not list") && tree.body.contains("secrets"), "{}", tree.body);
+    assert!(tree.body.contains("You may not read everything"), "{}", tree.body);
+    assert!(tree.body.contains("secrets"), "{}", tree.body);
     let secret = server.get(&format!("/object/{}/secret/leaf", ns.name()));
     assert!(secret.status == 502 && secret.body.contains("forbidden"), "{}", secret.body);
+}
+
+#[tokio::test]
+async fn what_may_not_be_read_is_not_called_missing() {
+    let (ns, _) = family().await;
+    let volume = json!({ "name": "data", "persistentVolumeClaim": { "claimName": "data" } });
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "db" },
+        "spec": { "containers": [{ "name": "db", "image": "postgres" }], "volumes": [volume] },
+    });
+    ns.apply_as("platform-team", &pod).await;
+    let user = format!("reader-of-{}", ns.name());
+    ns.kubectl(&["create", "role", "reader", "--verb=get,list", "--resource=pods"]).unwrap();
+    ns.kubectl(&["create", "rolebinding", "reader", "--role=reader", &format!("--user={user}")]).unwrap();
+    let place = format!("tree/{}/pod/db", ns.name());
+    let volume = |server: &Server| server.json(&format!("/api/{place}"))["children"][0].take();
+    let hidden = volume(&Server::start(&ns, &["--as", &user]));
+    assert_eq!((&hidden["name"], &hidden["health"]), (&json!("data"), &json!("hidden")));
+    assert_eq!(volume(&Server::start(&ns, &[]))["health"], "missing", "with all rights");
+    // The user may not watch pods either, which an open page finds out.
+    let server = Server::start(&ns, &["--as", &user]);
+    let seen =
+        server.events(&format!("/live/{place}")).find(|view| view.contains("Not everything here is live"));
+    assert!(seen.is_some_and(|view| view.contains("not readable") && view.contains("Pod")));
 }

@@ -5,5 +5,6 @@
 mod access;
 mod browser;
 mod data;
+mod inventories;
 mod live;
 mod server;

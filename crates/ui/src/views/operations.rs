@@ -4,20 +4,19 @@ use askama::Template;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::notices::Notices;
 use super::{Subject, render, typed};
 
 pub(super) fn body(answer: &Value) -> String {
-    let unreadable: Vec<String> = typed(&answer["unreadable"]);
     let rows: Vec<Row> = typed(&answer["operations"]);
-    render(&Operations { rows: &rows, unreadable: &unreadable, trouble: answer["trouble"].as_str() })
+    render(&Operations { notices: Notices::of(answer), rows: &rows })
 }
 
 #[derive(Template)]
 #[template(path = "operations.html")]
 struct Operations<'a> {
+    notices: Notices,
     rows: &'a [Row],
-    unreadable: &'a [String],
-    trouble: Option<&'a str>,
 }
 
 #[derive(Default, Deserialize)]

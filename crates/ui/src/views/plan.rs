@@ -69,6 +69,15 @@ struct Object {
 }
 
 impl Object {
+    fn word(&self) -> &str {
+        match self.action.as_str() {
+            "none" => "unchanged",
+            "going" => "being deleted",
+            "pending" => "create later",
+            other => other,
+        }
+    }
+
     fn sign(&self) -> &'static str {
         match self.action.as_str() {
             "create" => "+",
@@ -115,8 +124,9 @@ impl FieldChange {
     }
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, Template)]
 #[serde(default)]
+#[template(path = "finding.html")]
 struct Finding {
     severity: String,
     code: String,

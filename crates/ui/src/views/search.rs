@@ -4,11 +4,11 @@ use askama::Template;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::notices::Notices;
 use super::{Subject, render, state_word, typed};
 
 pub(super) fn body(text: &str, answer: &Value) -> String {
     let found: Vec<Found> = typed(&answer["objects"]);
-    let unreadable: Vec<String> = typed(&answer["unreadable"]);
     let mut sections: Vec<Section<'_>> = Vec::new();
     for object in &found {
         match sections.last_mut().filter(|section| section.name == object.section) {
@@ -16,19 +16,18 @@ pub(super) fn body(text: &str, answer: &Value) -> String {
             None => sections.push(Section { name: &object.section, objects: vec![object] }),
         }
     }
-    let (more, trouble) = (answer["more"].as_u64().unwrap_or_default(), answer["trouble"].as_str());
-    render(&Search { text, sections, more, unreadable: &unreadable, trouble })
+    let more = answer["more"].as_u64().unwrap_or_default();
+    render(&Search { text, notices: Notices::of(answer), sections, more })
 }
 
 #[derive(Template)]
 #[template(path = "search.html")]
 struct Search<'a> {
     text: &'a str,
+    notices: Notices,
     sections: Vec<Section<'a>>,
     /// How many objects were found and are not listed.
     more: u64,
-    unreadable: &'a [String],
-    trouble: Option<&'a str>,
 }
 
 struct Section<'a> {
@@ -43,6 +42,7 @@ struct Found {
     #[serde(flatten)]
     subject: Subject,
     created: Option<String>,
+    /// Empty where only the name is known.
     health: String,
     why: Option<String>,
 }

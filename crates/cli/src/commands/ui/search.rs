@@ -1,17 +1,16 @@
-//! Objects to start from: claims, composite resources, cloud resources and workloads first, and any kind that is typed.
+//! Objects to start from: claims, composite resources, cloud resources and workloads first, then any object whose name is typed.
 
-use std::sync::Arc;
-
-use cluster::{Resource, Selection};
-use readiness::Health;
+use cluster::Resource;
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::{Value, json};
 use ui::Answer;
 
 use crate::support::connect::Cluster;
 use crate::support::exit::Failure;
+use crate::support::informer::{Informer, Record, Records, Summaries, Summary};
 use crate::support::kinds;
 use crate::support::object_json;
-use crate::support::owner_tree::{health_word, kinds_to_list, reference_of};
+use crate::support::owner_tree::{health_word, kinds_to_list};
 
 /// More than that do not fit a page; the search narrows them down.
 const MOST_OBJECTS: usize = 200;
@@ -19,24 +18,35 @@ const MOST_OBJECTS: usize = 200;
 pub(super) async fn follow(cluster: &Cluster, text: &str, publish: &dyn Fn(Answer)) -> Result<(), Failure> {
     let resources = cluster.session.resources().await.map_err(|error| error.diagnostic("Find"))?;
     let search = Search::of(text, &resources);
-    let listed = match &search.kind {
-        Some(kind) => vec![kind.clone()],
-        None => kinds_to_list(resources, false).into_iter().filter(|it| section(it).is_some()).collect(),
-    };
-    let mut informer = cluster.informers.list(listed.clone(), &Selection::default()).await;
+    let (listed, others) = search.kinds(kinds_to_list(resources));
+    let home = [cluster.namespace.clone()];
+    let (mut stated, mut named): (Informer<Summaries>, Informer<Records>) = tokio::join!(
+        cluster.informers.list_everywhere(listed.iter().cloned(), &home),
+        cluster.informers.list_everywhere(others, &home),
+    );
     loop {
+        let summaries = stated.summaries();
         let mut found: Vec<(Section, Value)> =
-            informer.objects().iter().filter_map(|object| search.found(object, &listed)).collect();
-        found.sort_by_key(|(section, object)| {
+            summaries.iter().filter_map(|summary| search.stated(summary, &listed)).collect();
+        for shelf in named.shelves() {
+            found.extend(shelf.content().all().filter_map(|record| search.named(shelf.gvk, record)));
+        }
+        found.sort_by_cached_key(|(section, object)| {
             let text = |name: &str| object[name].as_str().unwrap_or_default().to_owned();
             (*section, text("namespace"), text("kind"), text("name"))
         });
         let more = found.len().saturating_sub(MOST_OBJECTS);
         let objects: Vec<Value> = found.into_iter().take(MOST_OBJECTS).map(|(_, object)| object).collect();
+        let mut unreadable = stated.unreadable();
+        unreadable.extend(named.unreadable());
         publish(Ok(json!({
-            "objects": objects, "more": more, "unreadable": informer.unreadable, "trouble": informer.trouble(),
+            "objects": objects, "more": more, "unreadable": unreadable,
+            "trouble": stated.trouble().or_else(|| named.trouble()),
         })));
-        informer.changed().await;
+        tokio::select! {
+            () = stated.changed() => {}
+            () = named.changed() => {}
+        }
     }
 }
 
@@ -86,41 +96,62 @@ struct Search {
     kind: Option<Resource>,
     /// Each must occur in the kind, the namespace or the name.
     words: Vec<String>,
+    /// The same without a kind.
+    all_words: Vec<String>,
 }
 
 impl Search {
     fn of(text: &str, resources: &[Resource]) -> Self {
         let words: Vec<String> = text.to_lowercase().split(['/', ' ']).map(str::to_owned).collect();
-        let mut words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
-        let kind = words.first().and_then(|word| kinds::find(word, resources)).filter(|it| it.can("list"));
-        let kind = kind.cloned();
-        if kind.is_some() {
-            words.remove(0);
-        }
-        Self { kind, words }
+        let all_words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let kind = all_words.first().and_then(|word| kinds::find(word, resources));
+        let kind = kind.filter(|it| it.can("list")).cloned();
+        let words = all_words.iter().skip(usize::from(kind.is_some())).cloned().collect();
+        Self { kind, words, all_words }
     }
 
-    fn found(&self, object: &Arc<Value>, listed: &[Resource]) -> Option<(Section, Value)> {
-        let target = reference_of(object)?;
+    /// The kinds whose objects are listed with their state, and those of which names are enough.
+    fn kinds(&self, all: Vec<Resource>) -> (Vec<Resource>, Vec<Resource>) {
+        let (mut listed, mut others): (Vec<_>, Vec<_>) = match &self.kind {
+            Some(kind) => (vec![kind.clone()], all),
+            None => all.into_iter().partition(|kind| section(kind).is_some()),
+        };
+        if self.all_words.is_empty() {
+            others.clear();
+        }
+        others.retain(|kind| listed.iter().all(|it| !it.gvk.is_same_kind(&kind.gvk)));
+        listed.sort_by(|left, right| left.gvk.cmp(&right.gvk));
+        (listed, others)
+    }
+
+    fn stated(&self, summary: &Summary, listed: &[Resource]) -> Option<(Section, Value)> {
+        let target = &summary.target;
         let section = listed.iter().find(|resource| resource.gvk == target.gvk).and_then(section);
         // What a controller made is found in the tree of its owner, unless its kind was asked for.
-        let is_part =
-            object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
-        if is_part && self.kind.is_none() && section == Some(Section::Workloads) {
+        if summary.is_owned && self.kind.is_none() && section == Some(Section::Workloads) {
             return None;
         }
-        let text = target.to_string().to_lowercase();
-        if !self.words.iter().all(|word| text.contains(word)) {
+        if !has_all(target, &self.words) {
             return None;
         }
         let section = section.unwrap_or(Section::Others);
-        let health = Health::of(&**object, false);
         let fields = json!({
-            "section": section.title(), "created": object["metadata"]["creationTimestamp"],
-            "health": health_word(&health), "why": health.trouble(),
+            "section": section.title(), "created": summary.created,
+            "health": health_word(&summary.health), "why": summary.health.trouble(),
         });
-        Some((section, object_json(&target, fields)))
+        Some((section, object_json(target, fields)))
     }
+
+    fn named(&self, gvk: &GroupVersionKind, record: &Record) -> Option<(Section, Value)> {
+        let target = ObjectRef::new(gvk.clone(), Namespace::new(&*record.namespace), &*record.name);
+        let fields = json!({ "section": Section::Others.title(), "created": record.created });
+        has_all(&target, &self.all_words).then(|| (Section::Others, object_json(&target, fields)))
+    }
+}
+
+fn has_all(target: &ObjectRef, words: &[String]) -> bool {
+    let text = target.to_string().to_lowercase();
+    words.iter().all(|word| text.contains(word))
 }
 
 #[cfg(test)]
@@ -142,19 +173,27 @@ mod tests {
         check("Deployment", Some("Deployment"), &[]);
         check("pods/web", Some("Pod"), &["web"]);
         check("deployments.apps shop web", Some("Deployment"), &["shop", "web"]);
+        let kinds = |text: &str| {
+            let (stated, named) = Search::of(text, &resources).kinds(resources.to_vec());
+            [stated, named].map(|kinds| kinds.iter().map(|it| it.gvk.kind().to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(kinds(""), [vec!["Deployment"], vec![]]);
+        assert_eq!(kinds("web"), [vec!["Deployment"], vec!["Pod"]]);
+        assert_eq!(kinds("pod"), [vec!["Pod"], vec!["Deployment"]]);
     }
 
     #[test]
     fn what_a_controller_made_is_not_a_start() {
         let resources = [resource("batch/v1/Job", "jobs", true)];
         let job = |owner: Value| {
-            Arc::new(json!({
+            Summary::of(&json!({
                 "apiVersion": "batch/v1", "kind": "Job",
                 "metadata": { "name": "nightly", "namespace": "shop", "ownerReferences": owner },
             }))
+            .unwrap()
         };
         let sections = |text: &str, owner: Value| {
-            let found = Search::of(text, &resources).found(&job(owner), &resources);
+            let found = Search::of(text, &resources).stated(&job(owner), &resources);
             found.map(|(section, _)| section)
         };
         let owned = json!([{ "kind": "CronJob", "name": "nightly" }]);

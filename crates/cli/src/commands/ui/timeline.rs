@@ -34,7 +34,7 @@ impl Timeline {
         let members: HashMap<String, Arc<Value>> = members.map(|object| (uid(&object), object)).collect();
         let Some(last) = self.last.replace(members) else { return };
         let members = self.last.iter().flatten();
-        let mut found: Vec<(ObjectRef, Value)> = Vec::new();
+        let mut found: Vec<(u64, ObjectRef, Value)> = Vec::new();
         for (uid, object) in members {
             let change = match last.get(uid) {
                 None => Some(json!({ "what": "appeared" })),
@@ -43,15 +43,19 @@ impl Timeline {
                 }
                 Some(old) => changed(old, object),
             };
-            found.extend(reference_of(object).zip(change));
+            found.extend(
+                reference_of(object).zip(change).map(|(target, change)| (version(object), target, change)),
+            );
         }
         let current = self.last.as_ref();
         let is_gone = |uid: &String| current.is_some_and(|current| !current.contains_key(uid));
         for (_, object) in last.iter().filter(|(uid, _)| is_gone(uid)) {
-            found.extend(reference_of(object).map(|target| (target, json!({ "what": "disappeared" }))));
+            let gone = json!({ "what": "disappeared" });
+            found.extend(reference_of(object).map(|target| (version(object), target, gone)));
         }
-        found.sort_by(|(left, _), (right, _)| left.cmp(right));
-        for (target, mut change) in found {
+        // What is seen at the same time was written in this order.
+        found.sort_by(|(left, one, _), (right, other, _)| (left, one).cmp(&(right, other)));
+        for (_, target, mut change) in found {
             change["time"] = now.to_string().into();
             self.changes.push_front(object_json(&target, change));
         }
@@ -61,6 +65,14 @@ impl Timeline {
     pub(super) fn to_json(&self) -> Value {
         self.changes.iter().cloned().collect()
     }
+}
+
+/// When an object was last written, as a number that grows.
+fn version(object: &Value) -> u64 {
+    object["metadata"]["resourceVersion"]
+        .as_str()
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_default()
 }
 
 /// The fields that differ; nothing if only bookkeeping of the API server does.
@@ -110,8 +122,8 @@ mod tests {
         let changes = record(vec![secret("a", 3, "dHdv"), secret("c", 1, "eA==")]);
         let words: Vec<&str> =
             changes.as_array().unwrap().iter().filter_map(|it| it["what"].as_str()).collect();
-        assert_eq!(words, ["appeared", "disappeared", "changed"]);
-        let field = &changes[2]["fields"][0];
+        assert_eq!(words, ["changed", "appeared", "disappeared"]);
+        let field = &changes[0]["fields"][0];
         assert_eq!(
             (&field["field"], &field["managers"]),
             (&json!("data.password"), &json!(["kubectl-edit"]))

@@ -3,21 +3,20 @@
 use std::sync::Arc;
 
 use cluster::{Resource, Selection, Session};
-use manifest::{Namespace, ObjectRef};
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::{Value, json};
 
 use super::CloudOperation;
 use crate::support::connect::Cluster;
 use crate::support::exit::Failure;
-use crate::support::informer::Informer;
+use crate::support::informer::{Informer, Summaries, Summary};
 use crate::support::kinds;
 use crate::support::object_json;
-use crate::support::owner_tree::reference_of;
 
 pub(crate) type Found = Vec<(ObjectRef, CloudOperation)>;
 
-pub(crate) fn found(objects: &[Arc<Value>]) -> Found {
-    let operation = |object: &Arc<Value>| Some((reference_of(object)?, CloudOperation::of(object)?));
+pub(crate) fn found(objects: &[Arc<Summary>]) -> Found {
+    let operation = |summary: &Arc<Summary>| Some((summary.target.clone(), summary.operation.clone()?));
     let mut found: Found = objects.iter().filter_map(operation).collect();
     found.sort_by(|(left, _), (right, _)| left.cmp(right));
     found
@@ -29,10 +28,16 @@ pub(crate) fn to_json(found: &Found) -> Value {
 }
 
 /// The objects that may have an operation in progress, in one namespace or in all.
-pub(crate) async fn list(cluster: &Cluster, namespace: Option<&Namespace>) -> Result<Informer, Failure> {
+pub(crate) async fn list(
+    cluster: &Cluster,
+    namespace: Option<&Namespace>,
+) -> Result<Informer<Summaries>, Failure> {
     let kinds = tracked(&cluster.session).await?;
-    let selection = Selection { namespace: namespace.cloned(), ..Selection::default() };
-    Ok(cluster.informers.list(kinds, &selection).await)
+    let Some(namespace) = namespace else {
+        return Ok(cluster.informers.list_everywhere(kinds, [&cluster.namespace]).await);
+    };
+    let selection = Selection { namespace: Some(namespace.clone()), ..Selection::default() };
+    Ok(cluster.informers.list(kinds.into_iter().map(|kind| (kind, selection.clone()))).await)
 }
 
 /// The kinds that record operations: their CRDs have a field for it. Without permission to read CRDs, the kinds of
@@ -40,20 +45,23 @@ pub(crate) async fn list(cluster: &Cluster, namespace: Option<&Namespace>) -> Re
 async fn tracked(session: &Session) -> Result<Vec<Resource>, Failure> {
     let describe = |error: cluster::Error| error.diagnostic("Operations");
     let resources = session.resources().await.map_err(describe)?;
-    let crds = session.list(&kinds::crd(), &Selection::default()).await;
+    let crds = session.list_as(&kinds::crd(), &Selection::default(), &|crd| Some(recording(&crd))).await;
     let records = |resource: &Resource| match &crds {
-        Ok(crds) => crds.items.iter().any(|crd| records_operations(crd, resource)),
+        Ok((kinds, _)) => kinds.iter().flatten().any(|gvk| *gvk == resource.gvk),
         Err(_) => resource.gvk.group().ends_with(".oracle.com"),
     };
     Ok(resources.into_iter().filter(|resource| resource.can("list") && records(resource)).collect())
 }
 
-fn records_operations(definition: &Value, resource: &Resource) -> bool {
+/// The versions of a definition that have a field for operations.
+fn recording(definition: &Value) -> Vec<GroupVersionKind> {
+    const FIELD: &str = "/schema/openAPIV3Schema/properties/status/properties/status/properties/async";
     let spec = &definition["spec"];
-    spec["group"] == resource.gvk.group()
-        && spec["names"]["kind"] == resource.gvk.kind()
-        && spec["versions"].as_array().into_iter().flatten().any(|version| {
-            let path = "/schema/openAPIV3Schema/properties/status/properties/status/properties/async";
-            version["name"] == resource.gvk.version() && version.pointer(path).is_some()
-        })
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    let recording = versions.filter(|version| version.pointer(FIELD).is_some()).filter_map(|version| {
+        let text = |value: &'_ Value| value.as_str().map(str::to_owned);
+        let (group, kind) = (text(&spec["group"])?, text(&spec["names"]["kind"])?);
+        format!("{group}/{}/{kind}", version["name"].as_str()?).parse().ok()
+    });
+    recording.collect()
 }

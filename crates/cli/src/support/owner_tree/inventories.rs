@@ -5,7 +5,27 @@
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
 
-use super::{Reference, array};
+use super::array;
+use super::references::Reference;
+
+/// Where Argo CD records which Application an object belongs to.
+pub(super) const ARGO_CD: &str = "argocd.argoproj.io/tracking-id";
+/// The labels that say what belongs to what.
+pub(crate) const LABELS: [&str; 9] = [
+    "applyset.kubernetes.io/id",
+    "applyset.kubernetes.io/part-of",
+    "kro.run/resource-graph-definition-id",
+    "kro.run/instance-id",
+    "helm.toolkit.fluxcd.io/name",
+    "helm.toolkit.fluxcd.io/namespace",
+    // Of a release of Helm.
+    "name",
+    "owner",
+    "status",
+];
+/// The annotations that do.
+pub(crate) const ANNOTATIONS: [&str; 3] =
+    ["meta.helm.sh/release-name", "meta.helm.sh/release-namespace", ARGO_CD];
 
 /// The objects that an inventory in the status of `object` lists.
 pub(super) fn listed(object: &Value) -> Vec<Reference> {
@@ -40,10 +60,15 @@ fn reference(group: &str, version: &str, kind: &str, namespace: &str, name: &str
 }
 
 /// What identifies the members of an inventory: all of these labels or annotations.
-pub(super) struct Membership {
-    /// `labels` or `annotations`.
-    place: &'static str,
-    marks: Vec<(&'static str, String)>,
+pub(crate) struct Membership {
+    marks: Vec<(&'static str, Mark)>,
+}
+
+/// The value of a label or annotation.
+enum Mark {
+    Is(String),
+    /// It begins with one of these.
+    BeginsWith([String; 2]),
 }
 
 impl Membership {
@@ -54,35 +79,49 @@ impl Membership {
         let (name, namespace) = (text(&metadata["name"])?, text(&metadata["namespace"]).unwrap_or_default());
         let labels = &metadata["labels"];
         if let Some(id) = text(&labels["applyset.kubernetes.io/id"]) {
-            return Some(Self { place: "labels", marks: vec![("applyset.kubernetes.io/part-of", id)] });
+            return Some(Self { marks: vec![("applyset.kubernetes.io/part-of", Mark::Is(id))] });
         }
         if labels["kro.run/resource-graph-definition-id"].is_string() {
-            return Some(Self {
-                place: "labels",
-                marks: vec![("kro.run/instance-id", text(&metadata["uid"])?)],
-            });
+            return Some(Self { marks: vec![("kro.run/instance-id", Mark::Is(text(&metadata["uid"])?))] });
         }
         // Helm keeps earlier releases, too; only the deployed one has members.
-        if object["type"] == "helm.sh/release.v1" && labels["status"] == "deployed" {
+        if is_release(object, &name) && labels["status"] == "deployed" {
             let marks = vec![
-                ("meta.helm.sh/release-name", text(&labels["name"])?),
-                ("meta.helm.sh/release-namespace", namespace),
+                ("meta.helm.sh/release-name", Mark::Is(text(&labels["name"])?)),
+                ("meta.helm.sh/release-namespace", Mark::Is(namespace)),
             ];
-            return Some(Self { place: "annotations", marks });
+            return Some(Self { marks });
         }
         let marks = match group_kind(object) {
-            ("helm.toolkit.fluxcd.io", "HelmRelease") => {
-                vec![("helm.toolkit.fluxcd.io/name", name), ("helm.toolkit.fluxcd.io/namespace", namespace)]
+            ("helm.toolkit.fluxcd.io", "HelmRelease") => vec![
+                ("helm.toolkit.fluxcd.io/name", Mark::Is(name)),
+                ("helm.toolkit.fluxcd.io/namespace", Mark::Is(namespace)),
+            ],
+            // The namespace is there unless it is that of Argo CD.
+            ("argoproj.io", "Application") => {
+                let beginnings = [format!("{name}:"), format!("{namespace}_{name}:")];
+                vec![(ARGO_CD, Mark::BeginsWith(beginnings))]
             }
             _ => return None,
         };
-        Some(Self { place: "labels", marks })
+        Some(Self { marks })
     }
 
-    pub(super) fn has(&self, object: &Value) -> bool {
-        let marks = &object["metadata"][self.place];
-        !marks.is_null() && self.marks.iter().all(|(key, value)| marks[*key] == value.as_str())
+    /// Whether an object is a member that has these labels and annotations.
+    pub(super) fn has<'o>(&self, mark: impl Fn(&str) -> Option<&'o str>) -> bool {
+        self.marks.iter().all(|(key, wanted)| {
+            mark(key).is_some_and(|value| match wanted {
+                Mark::Is(wanted) => value == wanted,
+                Mark::BeginsWith(beginnings) => beginnings.iter().any(|it| value.starts_with(it.as_str())),
+            })
+        })
     }
+}
+
+/// Whether an object is a Secret in which Helm keeps a release. Its metadata tells, too.
+fn is_release(object: &Value, name: &str) -> bool {
+    let is_named_so = name.starts_with("sh.helm.release.v1.");
+    object["type"] == "helm.sh/release.v1" || (is_named_so && object["metadata"]["labels"]["owner"] == "helm")
 }
 
 fn group_kind(object: &Value) -> (&str, &str) {
@@ -128,8 +167,8 @@ mod tests {
     #[test]
     fn inventories_at_the_members_name_their_parent() {
         let check = |parent: Value, member: Value, expected: bool| {
-            let member = json!({ "metadata": member });
-            assert_eq!(Membership::of(&parent).is_some_and(|it| it.has(&member)), expected, "{parent}");
+            let mark = |key: &str| member["labels"][key].as_str().or(member["annotations"][key].as_str());
+            assert_eq!(Membership::of(&parent).is_some_and(|it| it.has(mark)), expected, "{parent}");
         };
         let set =
             json!({ "metadata": { "name": "s", "labels": { "applyset.kubernetes.io/id": "applyset-1" } } });
@@ -155,5 +194,10 @@ mod tests {
             true,
         );
         check(json!({ "metadata": { "name": "plain", "labels": {} } }), json!({ "labels": {} }), false);
+        let argo = json!({ "apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": { "name": "web", "namespace": "team" } });
+        let tracked = |id: &str| json!({ "annotations": { "argocd.argoproj.io/tracking-id": id } });
+        check(argo.clone(), tracked("web:apps/Deployment:shop/web"), true);
+        check(argo.clone(), tracked("team_web:apps/Deployment:shop/web"), true);
+        check(argo, tracked("web2:apps/Deployment:shop/web"), false);
     }
 }

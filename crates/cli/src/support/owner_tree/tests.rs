@@ -20,13 +20,53 @@ fn draw(node: &Node, depth: usize, out: &mut Vec<String>) {
     node.children.iter().for_each(|child| draw(child, depth + 1, out));
 }
 
+/// Whole objects, all of which may be read.
+struct All(Vec<Arc<Value>>);
+
+impl All {
+    fn select(&self, is_meant: impl Fn(&Value) -> bool) -> Vec<Member> {
+        let meant = self.0.iter().filter(|object| is_meant(object));
+        meant.map(|object| Member { object: Arc::clone(object), wanted: None }).collect()
+    }
+}
+
+impl Population for All {
+    fn owned_by(&self, uid: &str) -> Vec<Member> {
+        self.select(|object| array(&object["metadata"]["ownerReferences"]).iter().any(|it| it["uid"] == uid))
+    }
+
+    fn referred(&self, reference: &Reference) -> Lookup {
+        let target = &reference.target;
+        match (target.kind(), self.select(|object| is_to(reference, object)).pop()) {
+            (_, Some(found)) => Lookup::Found(found),
+            ("Hidden", None) => Lookup::Hidden(target.clone()),
+            ("Unknown", None) => Lookup::Unknown,
+            (_, None) => Lookup::Absent(target.clone()),
+        }
+    }
+
+    fn members_of(&self, membership: &Membership) -> Vec<Member> {
+        self.select(|object| membership.has(|key| object["metadata"]["labels"][key].as_str()))
+    }
+}
+
+fn is_to(reference: &Reference, object: &Value) -> bool {
+    reference_of(object).is_some_and(|candidate| {
+        candidate.name == reference.target.name
+            && candidate.gvk.is_same_kind(&reference.target.gvk)
+            && reference.allows(candidate.namespace.as_ref())
+    })
+}
+
+fn drafted(root: &Value, all: &[Value]) -> Draft {
+    let all = All(all.iter().cloned().map(Arc::new).collect());
+    let root = Member { object: Arc::new(root.clone()), wanted: None };
+    draft(root, &all, &HashMap::new()).unwrap()
+}
+
 fn check(root: &Value, all: &[Value], expected: &[&str]) {
     let mut drawn = Vec::new();
-    draw(
-        &tree(root, &all.iter().cloned().map(Arc::new).collect::<Vec<_>>(), &HashMap::new()).unwrap(),
-        0,
-        &mut drawn,
-    );
+    draw(&drafted(root, all).root, 0, &mut drawn);
     assert_eq!(drawn, expected);
 }
 
@@ -73,6 +113,26 @@ fn references_are_followed_and_missing_objects_shown() {
 }
 
 #[test]
+fn what_may_not_be_read_is_not_called_missing() {
+    let reference = |kind: &str| json!({ "apiVersion": "example.org/v1", "kind": kind, "name": "x" });
+    let references = ["Hidden", "Missing", "Unknown"].map(reference);
+    let root = object("A", "a", None, &json!({ "resourceRefs": references }));
+    check(&root, &[], &["A shop/a silent", "  Hidden shop/x hidden", "  Missing shop/x missing"]);
+    let draft = drafted(&root, &[]);
+    assert_eq!(draft.unknown.iter().map(|it| it.target.kind()).collect::<Vec<_>>(), ["Unknown"]);
+    assert_eq!(draft.root.children[0].to_json()["why"], HIDDEN);
+}
+
+#[test]
+fn members_of_an_inventory_belong_to_it() {
+    let mut set = object("Set", "s", None, &json!({}));
+    set["metadata"]["labels"] = json!({ "applyset.kubernetes.io/id": "one" });
+    let mut member = object("B", "b", None, &json!({}));
+    member["metadata"]["labels"] = json!({ "applyset.kubernetes.io/part-of": "one" });
+    check(&set, &[member, object("B", "c", None, &json!({}))], &["Set shop/s silent", "  B shop/b silent"]);
+}
+
+#[test]
 fn reference_cycles_end() {
     let reference =
         |name: &str| json!({ "resourceRef": { "apiVersion": "example.org/v1", "kind": "A", "name": name } });
@@ -90,8 +150,8 @@ fn a_long_chain_of_owners_is_cut() {
             "metadata": { "name": format!("a{number}"), "namespace": "shop", "uid": uid(number), "ownerReferences": owners },
         })
     };
-    let all: Vec<Arc<Value>> = (0..5000).map(link).map(Arc::new).collect();
-    let mut node = tree(&all[0], &all, &HashMap::new()).unwrap();
+    let all: Vec<Value> = (0..5000).map(link).collect();
+    let mut node = drafted(&all[0], &all).root;
     let mut depth = 0;
     while let Some(child) = node.children.pop() {
         (node, depth) = (child, depth + 1);
