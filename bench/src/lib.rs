@@ -1,7 +1,11 @@
 //! Times one thing against another in the same run, since a time by itself says more about the machine.
 
 pub mod bare;
+pub mod control_plane;
+mod run;
 pub mod stage;
+
+pub use run::{Figure, Role, Run, Unit};
 
 use std::error::Error;
 use std::io::{self, Write as _};
@@ -9,14 +13,15 @@ use std::time::{Duration, Instant};
 
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Takes turns at both, so that a busy machine slows both, and prints how much longer `subject` takes than `yardstick`:
-/// the ratio of their medians, with the bar it has to stay under.
+/// Takes turns at both, so that a busy machine slows both, and prints how much longer `subject` takes than `yardstick`, which is
+/// the work of another: the ratio of their medians, with the bar it has to stay under.
 pub fn compare<T, U>(
+    run: &mut Run,
     name: &str,
     bar: f64,
-    mut yardstick: impl FnMut() -> T,
+    (other, role, mut yardstick): (&str, Role, impl FnMut() -> T),
     mut subject: impl FnMut() -> U,
-) -> io::Result<()> {
+) -> Outcome<()> {
     const ROUNDS: usize = 201;
     // What takes long varies less, so that fewer rounds tell as much.
     const ENOUGH_TIME: Duration = Duration::from_secs(5);
@@ -28,8 +33,19 @@ pub fn compare<T, U>(
         right.push(time(&mut subject));
     }
     let (yardstick, subject) = (median(&mut left), median(&mut right));
-    let ratio = subject.as_secs_f64() / yardstick.as_secs_f64();
-    say(format_args!("{name}: {ratio:.2} × ({subject:?} against {yardstick:?}), bar {bar}"))
+    run.time(name, other, role, yardstick);
+    run.time(name, OURS, Role::Ours, subject);
+    say(format_args!("{name}: {subject:?}, {other}: {yardstick:?}"))?;
+    run.at_most(&format!("{name}, against {other}"), subject.as_secs_f64() / yardstick.as_secs_f64(), bar)
+}
+
+/// Whose figures ours are.
+pub const OURS: &str = "plimsoll";
+
+/// Bytes as mebibytes.
+#[expect(clippy::cast_precision_loss, reason = "a process has far less than 2^52 bytes")]
+pub fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 /// Prints a line.

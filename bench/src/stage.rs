@@ -305,8 +305,8 @@ impl Drop for Stage {
     }
 }
 
-/// The `plimsoll` beside this program: it supervises the sandbox, and it is the operator.
-fn plimsoll() -> Outcome<PathBuf> {
+/// The `plimsoll` beside this program: it supervises the sandbox, and it is what is measured.
+pub fn plimsoll() -> Outcome<PathBuf> {
     let path = std::env::current_exe()?.with_file_name("plimsoll");
     if !path.exists() {
         return Err("there is no plimsoll beside this program: cargo build --release -p cli".into());

@@ -12,17 +12,14 @@ mod cli {
 }
 
 use std::env;
-use std::error::Error;
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use bench::{OURS, Outcome, Role, Run, median, say};
 use cli::bare;
 use cli::subject::{OBJECTS, Subject};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Rounds of what takes seconds; the middle one counts.
 const ROUNDS: usize = 3;
@@ -31,19 +28,22 @@ const STARTS: usize = 51;
 
 const PLAN_BAR: f64 = 0.5;
 const APPLY_BAR: f64 = 0.2;
-const START_BAR: Duration = Duration::from_millis(15);
-const SIZE_BAR: u64 = 40;
+const START_BAR: f64 = 0.015;
+/// In MB.
+const SIZE_BAR: f64 = 40.0;
 
 fn main() -> Outcome<()> {
+    let mut run = Run::begin()?;
     let plimsoll = env::current_exe()?.with_file_name("plimsoll");
     let folder = env::temp_dir().join(format!("plimsoll-bench-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
-    let outcome = measure(&plimsoll, &folder);
+    let outcome = measure(&mut run, &plimsoll, &folder);
     fs::remove_dir_all(&folder)?;
-    outcome
+    outcome?;
+    run.end()
 }
 
-fn measure(plimsoll: &Path, folder: &Path) -> Outcome<()> {
+fn measure(run: &mut Run, plimsoll: &Path, folder: &Path) -> Outcome<()> {
     let kubectl = |arguments: &[&str], subject: &Subject| on(Path::new("kubectl"), arguments, subject);
     let program = |arguments: &[&str], subject: &Subject| on(plimsoll, arguments, subject);
 
@@ -61,10 +61,10 @@ fn measure(plimsoll: &Path, folder: &Path) -> Outcome<()> {
             Subject::remove(&plimsolls)?;
         }
     }
-    let (theirs, server) = (median(theirs), median(servers));
-    report(&format!("apply of {OBJECTS} new objects"), median(ours), theirs, APPLY_BAR)?;
-    let floor = server.as_secs_f64() / theirs.as_secs_f64();
-    writeln!(io::stdout(), "  the same requests from a bare client: {floor:.2} × ({server:?})")?;
+    let (what, server) = (format!("apply of {OBJECTS} new objects"), median(&mut servers));
+    report(run, &what, ours, theirs, APPLY_BAR)?;
+    run.time(&what, "bare client", Role::Floor, server);
+    say(format_args!("  the same requests from a bare client: {server:?}"))?;
 
     let Some((kubectls, plimsolls)) = last else { return Ok(()) };
     let (mut theirs, mut ours, mut diffs, mut plans) = (vec![], vec![], vec![], vec![]);
@@ -74,8 +74,8 @@ fn measure(plimsoll: &Path, folder: &Path) -> Outcome<()> {
         diffs.push(time(kubectl(&["diff", "--server-side"], &kubectls))?);
         plans.push(time(program(&["plan"], &plimsolls))?);
     }
-    report(&format!("apply of {OBJECTS} unchanged objects"), median(ours), median(theirs), APPLY_BAR)?;
-    report(&format!("plan of {OBJECTS} unchanged objects"), median(plans), median(diffs), PLAN_BAR)?;
+    report(run, &format!("apply of {OBJECTS} unchanged objects"), ours, theirs, APPLY_BAR)?;
+    report(run, &format!("plan of {OBJECTS} unchanged objects"), plans, diffs, PLAN_BAR)?;
 
     let mut starts = Vec::new();
     for _ in 0..STARTS {
@@ -83,9 +83,10 @@ fn measure(plimsoll: &Path, folder: &Path) -> Outcome<()> {
         command.arg("--version");
         starts.push(time(command)?);
     }
-    writeln!(io::stdout(), "start-up (--version): {:?}, bar {START_BAR:?}", median(starts))?;
-    let size = fs::metadata(plimsoll)?.len() / 1_000_000;
-    writeln!(io::stdout(), "size of the program: {size} MB, bar {SIZE_BAR} MB")?;
+    let start = median(&mut starts);
+    run.time("start-up", OURS, Role::Ours, start);
+    run.at_most("start-up (--version), in s", start.as_secs_f64(), START_BAR)?;
+    run.at_most("size of the program, in MB", megabytes(fs::metadata(plimsoll)?.len()), SIZE_BAR)?;
     kubectls.remove()?;
     plimsolls.remove()
 }
@@ -108,12 +109,22 @@ fn time(mut command: Command) -> Outcome<Duration> {
     Err(format!("{command:?} ended with {}: {said}", output.status).into())
 }
 
-fn report(what: &str, ours: Duration, theirs: Duration, bar: f64) -> io::Result<()> {
-    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
-    writeln!(io::stdout(), "{what}: {ratio:.2} × ({ours:?} against {theirs:?}), bar {bar}")
+/// Records the medians of both, and their ratio.
+fn report(
+    run: &mut Run,
+    what: &str,
+    mut ours: Vec<Duration>,
+    mut theirs: Vec<Duration>,
+    bar: f64,
+) -> Outcome<()> {
+    let (ours, theirs) = (median(&mut ours), median(&mut theirs));
+    run.time(what, OURS, Role::Ours, ours);
+    run.time(what, "kubectl", Role::Yardstick, theirs);
+    say(format_args!("{what}: {ours:?}, kubectl: {theirs:?}"))?;
+    run.at_most(&format!("{what}, against kubectl"), ours.as_secs_f64() / theirs.as_secs_f64(), bar)
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
+#[expect(clippy::cast_precision_loss, reason = "a program has far less than 2^52 bytes")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
 }

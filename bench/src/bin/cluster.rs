@@ -2,30 +2,28 @@
 //!
 //! Needs a cluster: `plimsoll sandbox exec -- cargo run --release -p bench --bin cluster`, or any `KUBECONFIG`.
 
-use std::error::Error;
-use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use bench::bare;
+use bench::{OURS, Outcome, Role, Run, bare, compare, say};
 use bytes::Bytes;
 use cluster::{Check, Connection, Delete, Environment, Session, Write};
 use futures::{StreamExt as _, stream};
 use manifest::{Namespace, ObjectRef};
 use serde_json::{Value, json};
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
 fn main() -> Outcome<()> {
+    let mut run = Run::begin()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _inside = runtime.enter();
     let session =
         Session::connect(&Connection::from_environment(None), &Environment::of_process(), "plimsoll-bench")?;
-    applies(&runtime, &session)?;
-    runtime.block_on(late_kinds(&session))
+    applies(&mut run, &runtime, &session)?;
+    runtime.block_on(late_kinds(&mut run, &session))?;
+    run.end()
 }
 
 /// 500 dry runs with 10 in flight, against a bare hyper client that sends the same bytes and reads the same answers.
-fn applies(runtime: &tokio::runtime::Runtime, session: &Session) -> Outcome<()> {
+fn applies(run: &mut Run, runtime: &tokio::runtime::Runtime, session: &Session) -> Outcome<()> {
     const REQUESTS: usize = 500;
     const IN_FLIGHT: usize = 10;
     let object = config_map();
@@ -35,28 +33,21 @@ fn applies(runtime: &tokio::runtime::Runtime, session: &Session) -> Outcome<()> 
     let body = Bytes::from(object.to_string());
     let path = "/api/v1/namespaces/default/configmaps/plimsoll-bench?fieldManager=bench&fieldValidation=Strict&dryRun=All";
     let in_flight = |_| bare.apply(path, body.clone());
-    bench::compare(
-        "500 dry-run applies, 10 in flight",
-        1.5,
-        || runtime.block_on(stream::iter(0..REQUESTS).map(in_flight).buffer_unordered(IN_FLIGHT).count()),
-        || {
-            let applies = stream::iter(0..REQUESTS).map(|_| async {
-                session
-                    .apply(&target, &object, Write::by("bench").dry_run())
-                    .await
-                    .expect("a sound ConfigMap")
-            });
-            runtime.block_on(applies.buffer_unordered(IN_FLIGHT).count())
-        },
-    )?;
-    Ok(())
+    let floor =
+        || runtime.block_on(stream::iter(0..REQUESTS).map(in_flight).buffer_unordered(IN_FLIGHT).count());
+    compare(run, "500 dry-run applies, 10 in flight", 1.5, ("bare client", Role::Floor, floor), || {
+        let applies = stream::iter(0..REQUESTS).map(|_| async {
+            session.apply(&target, &object, Write::by("bench").dry_run()).await.expect("a sound ConfigMap")
+        });
+        runtime.block_on(applies.buffer_unordered(IN_FLIGHT).count())
+    })
 }
 
 /// From the moment a CRD is established to the moment an object that waits for it is applied; median of ten.
-async fn late_kinds(session: &Session) -> Outcome<()> {
+async fn late_kinds(run: &mut Run, session: &Session) -> Outcome<()> {
     const ROUNDS: u32 = 10;
     const LATE: Duration = Duration::from_secs(3);
-    const BAR: Duration = Duration::from_millis(300);
+    const BAR: f64 = 0.3;
     let mut waits = Vec::new();
     for round in 0..ROUNDS {
         let group = format!("bench-{}-{round}.example.com", std::process::id());
@@ -88,8 +79,9 @@ async fn late_kinds(session: &Session) -> Outcome<()> {
     }
     waits.sort();
     let median = waits[waits.len() / 2];
-    writeln!(io::stdout(), "applied after its CRD is established: {median:?} (of {waits:?}), bar {BAR:?}")?;
-    Ok(())
+    say(format_args!("applied after its CRD is established: {waits:?}"))?;
+    run.time("applied after its CRD is established", OURS, Role::Ours, median);
+    run.at_most("applied after its CRD is established, median in s", median.as_secs_f64(), BAR)
 }
 
 fn is_established(definition: Option<&Value>) -> Check<()> {

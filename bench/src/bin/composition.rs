@@ -1,6 +1,6 @@
 //! What compositions cost: how long a claim takes, how many requests and calls it makes, how much memory it needs.
 //!
-//! `cargo build --release -p bench -p cli`, then `target/release/composition [CLAIMS]`. It starts a sandbox with an audit log,
+//! `cargo build --release -p bench -p cli`, then `target/release/composition [CLAIMS…]`. For each number it starts a sandbox with an audit log,
 //! the operator as a process of its own, and a function in this process, called over mutual TLS.
 //!
 //! `composition steady` counts for three minutes what fifty claims cost when nothing happens, and `composition recovery` takes
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bench::stage::function::{CHILDREN, Calls};
 use bench::stage::requests::per;
 use bench::stage::{self, Deleted, Stage, Start};
-use bench::{Outcome, median, say};
+use bench::{Figure, OURS, Outcome, Role, Run, Unit, median, megabytes, say};
 use futures::{StreamExt as _, stream};
 
 const SANDBOX: &str = "bench-composition";
@@ -24,18 +24,26 @@ const REVERTS: usize = 11;
 const GIVEN_BACK: Duration = Duration::from_secs(15);
 
 fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut run = Run::begin()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    match arguments.as_slice() {
-        [role] if role == "steady" => runtime.block_on(steady()),
-        [role] if role == "recovery" => runtime.block_on(recovery()),
-        [] => runtime.block_on(measure(CLAIMS)),
-        [claims] => runtime.block_on(measure(claims.parse()?)),
-        _ => Err("usage: composition [CLAIMS | steady | recovery]".into()),
-    }
+    match run.arguments()[..] {
+        ["steady"] => runtime.block_on(steady()),
+        ["recovery"] => runtime.block_on(recovery()),
+        [] => runtime.block_on(measure(&mut run, CLAIMS)),
+        _ => {
+            let numbers = run.arguments().into_iter().map(str::parse).collect::<Result<Vec<usize>, _>>();
+            let numbers =
+                numbers.map_err(|_| "usage: composition [CLAIMS… | steady | recovery] [--json FILE]")?;
+            numbers.into_iter().try_for_each(|claims| runtime.block_on(measure(&mut run, claims)))
+        }
+    }?;
+    run.end()
 }
 
-async fn measure(claims: usize) -> Outcome<()> {
+async fn measure(run: &mut Run, claims: usize) -> Outcome<()> {
+    let record = |run: &mut Run, what: &str, unit: Unit, value: f64| {
+        run.record(Figure { what, who: OURS, role: Role::Ours, size: Some(claims), unit }, value);
+    };
     let calls = Calls::default();
     let mut stage = Stage::set(SANDBOX, &calls, start()).await?;
     say(format_args!("operator idle: {}", stage.operator.usage()?))?;
@@ -47,7 +55,9 @@ async fn measure(claims: usize) -> Outcome<()> {
     }
     stage.settled(&calls).await?;
     let requests = stage.requests()?;
-    say(format_args!("one claim shows its conditions after {:?} (median of {SINGLE})", median(&mut times)))?;
+    let single = median(&mut times);
+    record(run, "one claim alone", Unit::Seconds, single.as_secs_f64());
+    say(format_args!("one claim shows its conditions after {single:?} (median of {SINGLE})"))?;
     say(format_args!(
         "  and costs {} function calls, requests: {}",
         per(calls.take(), SINGLE),
@@ -63,6 +73,16 @@ async fn measure(claims: usize) -> Outcome<()> {
     stage.settled(&calls).await?;
     let requests = stage.requests()?;
     let after = stage.operator.usage()?;
+    let each = f64::from(u32::try_from(claims)?);
+    record(run, "until all claims are ready", Unit::Seconds, all_ready.as_secs_f64());
+    record(
+        run,
+        "processor time per claim",
+        Unit::Seconds,
+        after.cpu.saturating_sub(before.cpu).as_secs_f64() / each,
+    );
+    record(run, "writes per claim", Unit::Count, f64::from(u32::try_from(requests.writes().len())?) / each);
+    record(run, "memory of the operator", Unit::Megabytes, megabytes(after.memory));
     say(format_args!("{claims} claims are ready after {all_ready:.2?}"))?;
     say(format_args!(
         "  and cost {} function calls each, {:.2} s of CPU in all, requests each: {}",
@@ -76,9 +96,10 @@ async fn measure(claims: usize) -> Outcome<()> {
     for number in 0..REVERTS {
         times.push(stage.revert(&format!("many-{number}")).await?);
     }
+    let reverted = median(&mut times);
+    record(run, "until a child is reverted", Unit::Seconds, reverted.as_secs_f64());
     say(format_args!(
-        "a child changed by another manager is reverted after {:?} (median of {REVERTS})",
-        median(&mut times)
+        "a child changed by another manager is reverted after {reverted:?} (median of {REVERTS})"
     ))?;
 
     // The single claims stay, so that nothing closes with the last of its kind.
@@ -87,6 +108,7 @@ async fn measure(claims: usize) -> Outcome<()> {
     let Deleted { requested, claims: gone, xrs, children } = stage.delete(&names, SINGLE, IN_FLIGHT).await?;
     let after = stage.operator.usage()?;
     let requests = stage.requests()?;
+    record(run, "until deleted claims are gone", Unit::Seconds, children.max(xrs).as_secs_f64());
     say(format_args!(
         "{claims} deleted claims are gone after {gone:.2?}, their XRs after {xrs:.2?} and the {} children after \
          {children:.2?}; requesting it took {requested:.2?}",

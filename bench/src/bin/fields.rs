@@ -1,11 +1,11 @@
 //! What FieldsV1 and projection cost, measured by what it costs to parse the same object.
 
-use std::io;
-
+use bench::{Outcome, Role, Run, compare};
 use fields::{FieldSet, Schema, leaf_values, project, written};
 use serde_json::{Value, json};
 
-fn main() -> io::Result<()> {
+fn main() -> Outcome<()> {
+    let mut run = Run::begin()?;
     let object = with_managed_fields(deployment());
     let text = object.to_string();
     let schema = Schema::of(&object);
@@ -15,15 +15,14 @@ fn main() -> io::Result<()> {
         entries.iter().map(|entry| FieldSet::from_value(&entry["fieldsV1"]).expect("we wrote it")).collect()
     };
 
-    bench::compare(
-        "FieldsV1 decode and projection to leaves, against parsing the object",
-        3.0,
-        parse,
-        || sets().iter().map(|set| leaf_values(&object, set, &schema)).collect::<Vec<_>>(),
-    )?;
-    bench::compare("FieldsV1 decode and projection to an object, against parsing it", 3.0, parse, || {
+    let yardstick = || ("parsing the object", Role::Yardstick, parse);
+    compare(&mut run, "FieldsV1 decode and projection to leaves", 3.0, yardstick(), || {
+        sets().iter().map(|set| leaf_values(&object, set, &schema)).collect::<Vec<_>>()
+    })?;
+    compare(&mut run, "FieldsV1 decode and projection to an object", 3.0, yardstick(), || {
         sets().iter().map(|set| project(&object, set, &schema)).collect::<Vec<_>>()
-    })
+    })?;
+    run.end()
 }
 
 /// Thirty containers with everything in them, about 100 kB without managedFields.

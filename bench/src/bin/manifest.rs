@@ -2,16 +2,15 @@
 //!
 //! Bar: at least as fast.
 
-use std::io;
-
-use bench::compare;
+use bench::{Outcome, Role, Run, compare};
 use diag::Source;
 use manifest::Limits;
 use serde_json::Value;
 
 const SIZE: usize = 5 << 20;
 
-fn main() -> io::Result<()> {
+fn main() -> Outcome<()> {
+    let mut run = Run::begin()?;
     let text = manifests(SIZE);
     let source = Source::new("mixed.yaml", text.as_str());
     let yardstick = || {
@@ -22,7 +21,9 @@ fn main() -> io::Result<()> {
     let subject =
         || manifest::read(&source, &Limits::default()).all().expect("the manifests are well formed");
     assert_eq!(yardstick().len(), subject().len(), "both read every document");
-    compare("5 MB of manifests with spans, against serde-saphyr without", 1.0, yardstick, subject)
+    let yardstick = ("serde-saphyr without spans", Role::Yardstick, yardstick);
+    compare(&mut run, "5 MB of manifests with spans", 1.0, yardstick, subject)?;
+    run.end()
 }
 
 /// What people keep in repositories: workloads, configuration with long texts, lists of rules, a schema, some JSON.

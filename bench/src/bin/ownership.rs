@@ -1,7 +1,6 @@
 //! What classifying a field costs in a very large object, compared with a hundred small ones of as many fields in all.
 
-use std::io;
-
+use bench::{Outcome, Role, Run, compare};
 use manifest::secret::MaskKey;
 use ownership::{Analysis, Baseline, Desired, FieldManager, Observed, Prior};
 use serde_json::{Map, Value, json};
@@ -10,15 +9,14 @@ const MANAGER: &str = "k8sconnect";
 const SMALL: usize = 1_000;
 const LARGE: usize = 100_000;
 
-fn main() -> io::Result<()> {
+fn main() -> Outcome<()> {
+    let mut run = Run::begin()?;
     let small: Vec<Case> = (0..LARGE / SMALL).map(|_| Case::new(SMALL)).collect();
     let large = Case::new(LARGE);
-    bench::compare(
-        "classifying 100,000 fields of one object, against 100 objects of 1,000",
-        1.3,
-        || small.iter().map(Case::analyse).collect::<Vec<_>>(),
-        || large.analyse(),
-    )
+    let analyse = || small.iter().map(Case::analyse).collect::<Vec<_>>();
+    let yardstick = ("100 objects of 1,000", Role::Yardstick, analyse);
+    compare(&mut run, "classifying 100,000 fields of one object", 1.3, yardstick, || large.analyse())?;
+    run.end()
 }
 
 /// A ConfigMap in which another manager changed every tenth key since our last apply.

@@ -1,11 +1,10 @@
 //! What ten thousand objects cost: 2,500 claims of four children each, and 10,000 Queues, served by one operator.
 //!
-//! `cargo build --release -p bench -p cli`, then `target/release/scale [CLAIMS QUEUES]`. It starts a sandbox with an audit log,
+//! `cargo build --release -p bench -p cli`, then `target/release/scale [CLAIMS QUEUES] [--json FILE]`. It starts a sandbox with an audit log,
 //! `plimsoll operator` with both halves, a function and an emulator of Oracle Cloud in this process, and compares each figure
-//! with its bar. The last line is JSON.
+//! with its bar.
 
 mod scale {
-    pub(crate) mod bars;
     pub(crate) mod queues;
 }
 
@@ -14,9 +13,8 @@ use std::time::{Duration, Instant};
 use bench::stage::Stage;
 use bench::stage::function::Calls;
 use bench::stage::requests::Requests;
-use bench::{Outcome, median, say};
+use bench::{Outcome, Run, median, megabytes, say};
 use futures::{StreamExt as _, stream};
-use scale::bars::{Bars, megabytes};
 use scale::queues::Queues;
 
 const SANDBOX: &str = "bench-scale";
@@ -35,24 +33,25 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const REST: Duration = Duration::from_secs(90);
 
 fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut run = Run::begin()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    match arguments.as_slice() {
-        [] => runtime.block_on(measure(CLAIMS, QUEUES)),
-        [claims, queues] => runtime.block_on(measure(claims.parse()?, queues.parse()?)),
-        _ => Err("usage: scale [CLAIMS QUEUES]".into()),
-    }
+    let (claims, queues) = match run.arguments()[..] {
+        [] => (CLAIMS, QUEUES),
+        [claims, queues] => (claims.parse()?, queues.parse()?),
+        _ => return Err("usage: scale [CLAIMS QUEUES] [--json FILE]".into()),
+    };
+    runtime.block_on(measure(&mut run, claims, queues))?;
+    run.end()
 }
 
-async fn measure(claims: usize, queues: usize) -> Outcome<()> {
+async fn measure(run: &mut Run, claims: usize, queues: usize) -> Outcome<()> {
     let calls = Calls::default();
     let cloud = Queues::serve().await?;
     let mut stage = Stage::set(SANDBOX, &calls, cloud.start()).await?;
-    let mut bars = Bars::default();
 
     let few = create(&stage, 0..FEW.min(claims)).await?;
     let many = create(&stage, FEW.min(claims)..claims).await?;
-    bars.at_most("time per claim, many against few", many.as_secs_f64() / few.as_secs_f64(), 1.3)?;
+    run.at_most("time per claim, many against few", many.as_secs_f64() / few.as_secs_f64(), 1.3)?;
     say(format_args!("  {few:.2?} per claim of the first {FEW}, {many:.2?} of the others"))?;
     let began = quiet(&mut stage).await?;
     say(format_args!("  operator, {:.0?} later: {}", began, stage.operator.usage()?))?;
@@ -67,13 +66,13 @@ async fn measure(claims: usize, queues: usize) -> Outcome<()> {
     tokio::time::sleep(REST).await;
     let requests = stage.requests()?;
     show(&requests)?;
-    bars.at_most("writes at rest", count(requests.writes().len()), 0.0)?;
-    bars.at_most("Events at rest", count(requests.events()), 0.0)?;
+    run.at_most("writes at rest", count(requests.writes().len()), 0.0)?;
+    run.at_most("Events at rest", count(requests.events()), 0.0)?;
     say(format_args!("  in {REST:.0?} each object cost {}", requests.each(claims + queues)))?;
     let usage = stage.operator.usage()?;
-    bars.at_most("resident memory, in MB", megabytes(usage.memory), 200.0)?;
+    run.at_most("resident memory, in MB", megabytes(usage.memory), 200.0)?;
 
-    bars.at_most("a user's change while every XR is due, in s", changes(&stage).await?, 1.0)?;
+    run.at_most("a user's change while every XR is due, in s", changes(&stage).await?, 1.0)?;
     quiet(&mut stage).await?;
     let peak = stage.operator.usage()?.peak;
 
@@ -81,20 +80,19 @@ async fn measure(claims: usize, queues: usize) -> Outcome<()> {
     stage.requests()?;
     stage.restart()?;
     let all = restarted(&calls, claims).await?;
-    bars.at_most("every XR is reconciled after a restart, in s", all.as_secs_f64(), 30.0)?;
+    run.at_most("every XR is reconciled after a restart, in s", all.as_secs_f64(), 30.0)?;
     tokio::time::sleep(2 * QUIET).await;
     let requests = stage.requests()?;
     show(&requests)?;
-    bars.at_most("writes of a restart", count(requests.writes().len()), 0.0)?;
+    run.at_most("writes of a restart", count(requests.writes().len()), 0.0)?;
     let usage = stage.operator.usage()?;
     say(format_args!("  operator: {usage}, {:.0?} of CPU", usage.cpu))?;
-    bars.at_most("peak, in MB, with the deployment's limit", megabytes(peak.max(usage.peak)), limit()?)?;
+    run.at_most("peak, in MB, with the deployment's limit", megabytes(peak.max(usage.peak)), limit()?)?;
     stage.restart()?;
     // All Queues are due from now on.
     cloud.is_read(1).await?;
     let change = cloud.take_up(stage.session()).await?;
-    bars.at_most("a user's change of a Queue while all are due, in s", change.as_secs_f64(), 1.0)?;
-    bars.report()
+    run.at_most("a user's change of a Queue while all are due, in s", change.as_secs_f64(), 1.0)
 }
 
 /// Prints the first writes, where there should be none.

@@ -30,9 +30,16 @@ impl Operator {
         Ok(Self(command.spawn()?))
     }
 
-    /// What it has used so far, as Linux reports it.
+    /// What it has used so far.
     pub fn usage(&self) -> Outcome<Usage> {
-        let folder = format!("/proc/{}", self.0.id());
+        Usage::of(self.0.id())
+    }
+}
+
+impl Usage {
+    /// What a process has used so far, as Linux reports it.
+    pub fn of(process: u32) -> Outcome<Self> {
+        let folder = format!("/proc/{process}");
         let status = std::fs::read_to_string(format!("{folder}/status"))?;
         let kilobytes = |key: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -45,7 +52,7 @@ impl Operator {
         let ticks =
             |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
         let cpu = Duration::from_millis((ticks(11) + ticks(12)) * 10);
-        Ok(Usage { memory: kilobytes("VmRSS:"), peak: kilobytes("VmHWM:"), cpu })
+        Ok(Self { memory: kilobytes("VmRSS:"), peak: kilobytes("VmHWM:"), cpu })
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use bench::Run;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, PKCS_ECDSA_P521_SHA512};
 
 use crate::peer::Peer;
@@ -14,11 +15,12 @@ const RUNS: usize = 50;
 const BAR: Duration = Duration::from_millis(10);
 
 /// Starts the provider again and again as Terraform does, and prints how long its first line takes.
-pub(crate) fn measure(peer: &Peer) -> Result<(), Box<dyn Error>> {
+pub(crate) fn measure(run: &mut Run, peer: &Peer) -> Result<(), Box<dyn Error>> {
     let certificate = client_certificate()?;
     let mut times = (0..RUNS).map(|_| once(peer, &certificate)).collect::<Result<Vec<_>, _>>()?;
     times.sort();
     let (median, late) = (times[RUNS / 2], times[RUNS * 9 / 10]);
+    run.time("handshake", peer.name, peer.role, median);
     writeln!(
         io::stdout(),
         "{} shakes hands {median:.1?} after exec (p90 {late:.1?}, {RUNS} runs), bar {BAR:?}",

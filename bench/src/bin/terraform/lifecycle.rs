@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bench::control_plane::{Asked, ControlPlane};
 use testkit::terraform::{Client, Workspace};
 
-use crate::control_plane::{Asked, ControlPlane};
 use crate::folder::{self, Backend, State};
 use crate::peer::{Connection, Peer, Resources};
 use crate::usage::{self, Usage};

@@ -10,7 +10,6 @@
 //! `cargo run --release -p bench --bin terraform` builds what it needs: our provider, `plimsoll` for the sandbox, and the
 //! peer from its Go module. It wants `terraform` on `PATH`; `--tofu` builds and takes OpenTofu instead.
 
-mod control_plane;
 mod folder;
 mod handshake;
 mod lifecycle;
@@ -24,16 +23,17 @@ use std::error::Error;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use bench::Run;
+use bench::control_plane::ControlPlane;
 use clap::Parser;
 use testkit::terraform::Client;
 
-use control_plane::ControlPlane;
 use folder::State;
 use lifecycle::{How, Measured};
 use peer::{Connection, Peer};
 use programs::Program;
 
-/// Compares the provider with its fastest peer.
+/// Compares the provider with its fastest peer. `--json FILE` writes the figures, too.
 #[derive(Parser)]
 struct Arguments {
     /// How many objects, one table each.
@@ -66,7 +66,8 @@ struct Arguments {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::parse();
+    let mut run = Run::begin()?;
+    let arguments = Arguments::parse_from(["terraform"].into_iter().chain(run.arguments()));
     let ours = match arguments.provider {
         Some(program) => program.canonicalize()?,
         None => programs::cargo("provider", Program::Bin("terraform-provider-k8sconnect"))?,
@@ -82,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let names = peers.iter().map(|peer| peer.name).collect::<Vec<_>>();
     for peer in &peers {
-        handshake::measure(peer)?;
+        handshake::measure(&mut run, peer)?;
     }
 
     let control_plane = ControlPlane::start(plimsoll)?;
@@ -94,6 +95,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             for objects in arguments.objects.iter().copied() {
                 let rounds = if objects > 200 { 1 } else { arguments.rounds.max(1) };
                 let medians = compare(&peers, &floor, &control_plane, &how, (objects, rounds))?;
+                for (peer, measured) in peers.iter().zip(&medians) {
+                    table::record(&mut run, peer, measured, objects);
+                }
                 all.push((objects, medians));
             }
             if let [(few, first), .., (many, last)] = all.as_slice() {
@@ -101,7 +105,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    Ok(())
+    run.end()
 }
 
 /// One table.

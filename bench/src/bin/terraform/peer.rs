@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use bench::Role;
 use clap::ValueEnum;
 
 /// A provider under comparison.
 pub(crate) struct Peer {
     /// What it is called in tables.
     pub(crate) name: &'static str,
+    pub(crate) role: Role,
     /// Its address in the registry.
     pub(crate) address: &'static str,
     /// How the audit log knows it.
@@ -42,6 +44,7 @@ impl Peer {
     pub(crate) fn ours(program: PathBuf) -> Self {
         Self {
             name: "k8sconnect",
+            role: Role::Ours,
             address: "registry.terraform.io/jmorris0x0/k8sconnect",
             user_agent: "terraform-provider-k8sconnect/",
             protocol: "6",
@@ -69,6 +72,7 @@ impl Peer {
     pub(crate) fn yardstick(program: PathBuf) -> Self {
         Self {
             name: "kubectl_manifest",
+            role: Role::Yardstick,
             address: "registry.terraform.io/gavinbunney/kubectl",
             user_agent: "HashiCorp/1.0 Terraform/",
             protocol: "5",
@@ -88,7 +92,7 @@ impl Peer {
 
     /// Our configurations and states, answered at once.
     pub(crate) fn floor(ours: &Self, program: PathBuf) -> Self {
-        Self { name: "floor", address: ours.address, program, ..*ours }
+        Self { name: "floor", role: Role::Floor, address: ours.address, program, ..*ours }
     }
 
     /// The configuration, for a cluster.

@@ -3,7 +3,10 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
+use bench::{Figure, Run, Unit};
+
 use crate::lifecycle::{Measured, Step};
+use crate::peer::Peer;
 
 /// Our plan without a change, as a multiple of what Terraform itself needs for it.
 const FLOOR_BAR: f64 = 1.3;
@@ -62,6 +65,19 @@ pub(crate) fn print(
     let within = measured.first().is_none_or(|ours| megabytes(ours) <= MEMORY_BAR);
     let ratio = ratio(measured, megabytes).map_or_else(String::new, |ratio| format!("{ratio:.2}"));
     writeln!(out, "{ratio:>8}  ≤{MEMORY_BAR} MB {}", verdict(within))
+}
+
+/// Keeps the figures of one provider for the charts.
+pub(crate) fn record(run: &mut Run, peer: &Peer, measured: &Measured, objects: usize) {
+    let mut record = |what: &str, unit: Unit, value: f64| {
+        run.record(Figure { what, who: peer.name, role: peer.role, size: Some(objects), unit }, value);
+    };
+    for step in Step::ALL {
+        record(step.name(), Unit::Seconds, measured.seconds(step));
+        let requests = format!("requests of {}", step.name());
+        record(&requests, Unit::Count, share(measured.asked(step).objects, objects));
+    }
+    record("memory", Unit::Megabytes, megabytes(measured));
 }
 
 /// Prints whether an object among many takes longer than one among few. What the client does alone is shown beside it:

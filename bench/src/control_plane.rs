@@ -1,6 +1,5 @@
 //! A fresh sandbox for each run.
 
-use std::error::Error;
 use std::path::PathBuf;
 use std::process::{self, Command};
 use std::time::Duration;
@@ -8,15 +7,17 @@ use std::time::Duration;
 use sandbox::audit::{Reader, Request};
 use sandbox::{Environment, Layout, Lease, Name, UpRequest};
 
+use crate::Outcome;
+
 /// A running control plane, which ends with this value.
-pub(crate) struct ControlPlane {
+pub struct ControlPlane {
     environment: Environment,
     name: Name,
     _lease: Lease,
 }
 
 impl ControlPlane {
-    pub(crate) fn start(plimsoll: PathBuf) -> Result<Self, Box<dyn Error>> {
+    pub fn start(plimsoll: PathBuf) -> Outcome<Self> {
         let environment = Environment::from_process()?;
         let name: Name = format!("bench-{}", process::id()).parse()?;
         let mut request = UpRequest::new(name.clone(), plimsoll);
@@ -27,12 +28,12 @@ impl ControlPlane {
         Ok(Self { environment, name, _lease: up.lease })
     }
 
-    pub(crate) fn kubeconfig(&self) -> PathBuf {
+    pub fn kubeconfig(&self) -> PathBuf {
         self.layout().kubeconfig()
     }
 
     /// Makes a namespace.
-    pub(crate) fn namespace(&self, name: &str) -> Result<(), Box<dyn Error>> {
+    pub fn namespace(&self, name: &str) -> Outcome<()> {
         let mut kubectl = Command::new(self.layout().bin().join("kubectl"));
         let made =
             kubectl.env("KUBECONFIG", self.kubeconfig()).args(["create", "namespace", name]).output()?;
@@ -43,7 +44,7 @@ impl ControlPlane {
     }
 
     /// What is asked of the API server from now on.
-    pub(crate) fn requests(&self) -> Result<Requests, Box<dyn Error>> {
+    pub fn requests(&self) -> Outcome<Requests> {
         let mut reader = Reader::new(self.layout().audit_log());
         reader.read_new()?;
         Ok(Requests(reader))
@@ -62,20 +63,20 @@ impl Drop for ControlPlane {
 }
 
 /// The audit log from some moment on.
-pub(crate) struct Requests(Reader);
+pub struct Requests(Reader);
 
 /// How much was asked.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
+pub struct Asked {
     /// About the objects.
-    pub(crate) objects: usize,
+    pub objects: usize,
     /// About anything else, mostly which kinds there are.
-    pub(crate) else_: usize,
+    pub else_: usize,
 }
 
 impl Requests {
     /// What a client has asked since the last call.
-    pub(crate) fn by(&mut self, user_agent: &str, namespace: &str) -> Result<Asked, Box<dyn Error>> {
+    pub fn by(&mut self, user_agent: &str, namespace: &str) -> Outcome<Asked> {
         let inside = format!("/namespaces/{namespace}/");
         let mut asked = Asked::default();
         let ours = |request: &Request| request.user_agent.starts_with(user_agent);
@@ -87,5 +88,12 @@ impl Requests {
             }
         }
         Ok(asked)
+    }
+
+    /// Everything that a client has asked since the last call, with its verb and URI.
+    pub fn all_by(&mut self, user_agent: &str) -> Outcome<Vec<(String, String)>> {
+        let ours = |request: &Request| request.user_agent.starts_with(user_agent);
+        let requests = self.0.read_new()?.into_iter().filter(ours);
+        Ok(requests.map(|request| (request.verb, request.uri)).collect())
     }
 }
