@@ -8,6 +8,7 @@ mod dist;
 mod docs;
 mod endurance;
 mod kinds;
+mod pictures;
 mod platforms;
 mod tidy;
 
@@ -63,6 +64,12 @@ enum Task {
         #[arg(long, default_value_t = endurance::FUZZING.as_secs())]
         seconds: u64,
     },
+    /// Make every picture in the book and README: charts, the recording of the demo, screenshots of the page
+    Pictures {
+        /// Make only these
+        #[arg(long)]
+        only: Option<pictures::Part>,
+    },
     /// Play random histories of both halves in virtual time, with kills, faults and frozen leaders
     Simulation {
         /// How many of each half
@@ -95,6 +102,7 @@ fn main() -> anyhow::Result<()> {
         Task::Docs => docs::run(&root()),
         Task::Kinds { sdk } => kinds::run(&root(), sdk),
         Task::Platforms => platforms::run(&root()),
+        Task::Pictures { only } => pictures::run(&root(), only),
         Task::CrashMatrix { only } => endurance::run(&root(), endurance::Test::CrashMatrix(only), false),
         Task::Full => endurance::run_all(&root()),
         Task::Fuzz { seconds } => {

@@ -1,15 +1,18 @@
-//! Plays the whole demo and compares it with the output in README; then checks what it leaves behind, however it ends.
+//! Plays the whole demo and compares it with what README shows; then checks what it leaves behind, however it ends.
+//!
+//! With PLIMSOLL_PICTURES, a folder, README's recording and its text are made anew; `cargo xtask pictures` does that.
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use testkit::recording::{self, Recording};
 
 const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
 /// Long enough for a busy machine; nothing waits that long unless it has failed.
@@ -38,6 +41,16 @@ impl Viewer {
         let (transcript, data) = (text(&output.stderr), text(&output.stdout));
         assert!(output.status.success(), "{arguments:?}: {transcript}");
         (transcript, data)
+    }
+
+    /// Plays the demo to its end, and records what a user sees.
+    fn record(&self) -> Recording {
+        let mut demo = self.command(PLIMSOLL);
+        demo.arg("demo").env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1").stderr(Stdio::piped());
+        let mut demo = demo.spawn().unwrap();
+        let recording = Recording::of(BufReader::new(demo.stderr.take().unwrap())).unwrap();
+        assert!(demo.wait().unwrap().success(), "{}", recording.text());
+        recording
     }
 
     /// Plays the demo to its end; returns its output.
@@ -78,11 +91,18 @@ impl Drop for Viewer {
     }
 }
 
-/// README's picture of the demo.
-fn promised() -> &'static str {
-    let readme = include_str!("../../../README.md");
-    let (_, block) = readme.split_once("```text\n").expect("README shows the demo");
-    block.split_once("```").expect("the block ends").0
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A file of the repository, which may have been made anew just now.
+fn file(path: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(path)).unwrap()
+}
+
+/// What README shows of the demo as text, with what is before and after it.
+fn shown(readme: &str) -> [&str; 3] {
+    let (before, rest) = readme.split_once("```text\n").expect("README shows the demo");
+    let (text, after) = rest.split_once("```").expect("the block ends");
+    [before, text, after]
 }
 
 /// The text without what differs from run to run: ports, times, ages, generated names and how often a poll was seen.
@@ -113,7 +133,17 @@ fn steady(text: &str) -> Vec<String> {
 #[test]
 fn the_demo_prints_what_the_readme_shows_and_leaves_nothing_running() {
     let viewer = Viewer::new();
-    assert_eq!(steady(&viewer.play(&[])), steady(promised()));
+    let recording = viewer.record();
+    if let Some(folder) = std::env::var_os("PLIMSOLL_PICTURES") {
+        fs::write(Path::new(&folder).join("demo.svg"), recording.to_svg("plimsoll demo")).unwrap();
+        let readme = file("README.md");
+        let [before, _, after] = shown(&readme);
+        let text = recording.text();
+        fs::write(Path::new(ROOT).join("README.md"), format!("{before}```text\n{text}```{after}")).unwrap();
+    }
+    let played = steady(&recording.text());
+    assert_eq!(played, steady(shown(&file("README.md"))[1]), "the text");
+    assert_eq!(played, steady(&recording::text_of(&file("book/src/view/demo.svg"))), "the recording");
     viewer.nothing_is_left();
 }
 

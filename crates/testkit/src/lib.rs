@@ -1,5 +1,5 @@
 //! Test fixtures: the shared sandbox, a namespace per test, other field managers, proxies that inject failures, a
-//! webhook, the Go oracle, clients of Terraform providers, a browser, and seeds for tests that choose.
+//! webhook, the Go oracle, clients of Terraform providers, a browser, terminal recordings, and seeds for tests that choose.
 //!
 //! Each part is a feature, which keeps the tests of pure crates light.
 
@@ -15,6 +15,7 @@ pub mod oracle;
 pub mod proxy;
 #[cfg(feature = "python")]
 pub mod python;
+pub mod recording;
 #[cfg(feature = "release-tools")]
 mod release_tools;
 pub mod seed;

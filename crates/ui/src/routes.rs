@@ -121,9 +121,7 @@ async fn reply(app: &App, question: Question, part: Option<&str>) -> Response {
 
 fn status(snapshot: &Snapshot) -> StatusCode {
     match snapshot.answer.as_deref() {
-        Some(Err(why)) if ["object-missing", "kind-unknown"].contains(&why.code.name()) => {
-            StatusCode::NOT_FOUND
-        }
+        Some(Err(why)) if views::is_absence(why) => StatusCode::NOT_FOUND,
         Some(Err(_)) => StatusCode::BAD_GATEWAY,
         Some(Ok(_)) | None => StatusCode::OK,
     }

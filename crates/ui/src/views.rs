@@ -116,7 +116,7 @@ impl View {
     }
 
     fn failure(&self, why: &Diagnostic) -> String {
-        let problem = render(&Problem { why });
+        let problem = render(&Problem { why, is_awaited: self.is_live() && is_absence(why) });
         match self {
             // The text that was pasted must not be lost.
             Self::Plan { text, has_files } => {
@@ -178,6 +178,13 @@ struct Locked {
 #[template(path = "problem.html")]
 struct Problem<'a> {
     why: &'a Diagnostic,
+    /// Whether the view goes on as soon as what is missing is there.
+    is_awaited: bool,
+}
+
+/// Whether the object or its kind does not exist.
+pub(crate) fn is_absence(why: &Diagnostic) -> bool {
+    ["object-missing", "kind-unknown"].contains(&why.code.name())
 }
 
 fn render(template: &impl Template) -> String {

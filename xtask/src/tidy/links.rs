@@ -36,11 +36,14 @@ fn unlisted(pages: &[PathBuf], summary: &str) -> Vec<String> {
     missing.map(|page| format!("{} is not in {BOOK}/SUMMARY.md", page.display())).collect()
 }
 
-/// Where a page links to: `[text](target)`, code left out.
+/// Where a page links to, `[text](target)`, and the pictures in its HTML; code left out.
 fn links(page: &str) -> Vec<String> {
     let prose = prose(page).map(without_code).collect::<Vec<_>>().join("\n");
-    let targets = prose.split("](").skip(1);
-    targets.filter_map(|rest| rest.split_once(')').map(|(target, _)| target.to_owned())).collect()
+    let between = |begin: &str, end: char| {
+        let targets = prose.split(begin).skip(1).filter_map(move |rest| rest.split_once(end));
+        targets.map(|(target, _)| target.to_owned()).collect::<Vec<_>>()
+    };
+    [between("](", ')'), between(" src=\"", '"'), between(" srcset=\"", '"')].concat()
 }
 
 /// The headings of a page as mdBook and GitHub name them in links, and what has an id of its own.
@@ -78,8 +81,9 @@ mod tests {
 
     #[test]
     fn links_are_read_outside_code_and_headings_become_anchors() {
-        let page = "[a](b.md) and [`c`](d/e.md#f), not `[x](y)`\n```sh\n# [no](no.md)\n```\n";
-        assert_eq!(links(page), ["b.md", "d/e.md#f"]);
+        let page =
+            "[a](b.md) and [`c`](d/e.md#f), not `[x](y)`\n```sh\n# [no](no.md)\n```\n<img src=\"g.png\">\n";
+        assert_eq!(links(page), ["b.md", "d/e.md#f", "g.png"]);
         let page = "# `plimsoll plan`: A\n```sh\n# no\n```\n## x_y Z\n<a id=\"a--b\"></a>\n";
         assert_eq!(anchors(page), ["plimsoll-plan-a", "x_y-z", "a--b"].map(str::to_owned).into());
     }

@@ -131,6 +131,10 @@ impl Page {
 
 fn described(failure: Failure) -> Box<Diagnostic> {
     match failure {
+        // Its advice is about options of commands.
+        Failure::Diagnostic(diagnostic) if diagnostic.code == codes::OBJECT_MISSING => {
+            Box::new(Diagnostic::error(codes::OBJECT_MISSING, diagnostic.summary))
+        }
         Failure::Diagnostic(diagnostic) => diagnostic,
         Failure::Output(error) => Box::new(diagnose(codes::ENVIRONMENT, &error)),
     }

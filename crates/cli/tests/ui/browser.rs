@@ -123,6 +123,7 @@ async fn the_demo_is_seen_in_a_browser() {
 
     // The page is open before the claim exists, and shows it from its first condition on.
     browser.open(&format!("{origin}/object/shop/app.demo.plimsoll.dev/orders")).await;
+    browser.until_text("as soon as it is there").await;
     demo.enter();
     browser.until_text("is not in the catalogue").await;
     browser.open(&format!("{origin}/tree/shop/app.demo.plimsoll.dev/orders")).await;
@@ -130,6 +131,8 @@ async fn the_demo_is_seen_in_a_browser() {
     let percent = "document.querySelector('progress')?.value";
     let first = browser.evaluate(percent).await;
     browser.until("the percentage moves", &format!("{percent} > {first}")).await;
+    let has_pods = "[...document.querySelectorAll('.tree .kind')].some(kind => kind.textContent === 'Pod')";
+    browser.until("what else is composed appears meanwhile", &format!("{percent} > 0 && {has_pods}")).await;
     picture(&mut browser, "tree").await;
     browser.open(&format!("{origin}/operations")).await;
     browser.until_text("Queue orders").await;

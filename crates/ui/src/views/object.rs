@@ -173,7 +173,7 @@ mod tests {
         assert!(!user.contains("Synced") && platform.contains("Synced"), "{user}\n{platform}");
         assert!(user.contains("audience=platform"), "{user}");
         assert!(
-            user.contains("<td>1 <span class=\"tag warn\">of 2</span></td>"),
+            user.contains("<td class=\"generation\">1 <span class=\"tag warn\">of 2</span></td>"),
             "a condition about an earlier generation is marked: {user}"
         );
     }

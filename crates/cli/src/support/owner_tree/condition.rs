@@ -24,10 +24,14 @@ impl LatestCondition {
     pub(super) fn of(object: &Value) -> Option<Self> {
         let conditions = PLACES.iter().find_map(|place| object.pointer(place)).map_or(&[][..], array);
         let time = |condition: &&Value| condition["lastTransitionTime"].as_str().map(str::to_owned);
-        // Of several that changed at the same time, one that is not as it should be says more.
-        let rank = |condition: &&Value| {
-            (time(condition), is_met(condition) == Some(false), is_met(condition).is_none())
+        // Of several that changed at the same time, one that is not as it should be says most.
+        let weight = |condition: &Value| match (is_met(condition), condition["type"].as_str()) {
+            (Some(false), _) => 3,
+            (_, Some("Ready" | "Available")) => 2,
+            (Some(true), _) => 1,
+            (None, _) => 0,
         };
+        let rank = |condition: &&Value| (time(condition), weight(condition));
         let latest = conditions.iter().filter(|condition| time(condition).is_some()).max_by_key(rank)?;
         let text = |name: &str| latest[name].as_str().unwrap_or_default().to_owned();
         Some(Self {
@@ -64,6 +68,7 @@ mod tests {
         check(&[json!({ "type": "Ready", "status": "True" })], None);
         check(&[condition("A", "False", early), condition("B", "True", late)], Some("B"));
         check(&[condition("Ready", "False", late), condition("Stalled", "False", late)], Some("Ready"));
+        check(&[condition("Ready", "True", late), condition("PodScheduled", "True", late)], Some("Ready"));
         let deeper = json!({ "status": { "status": { "conditions": [condition("C", "True", early)] } } });
         assert_eq!(LatestCondition::of(&deeper).map(|it| it.r#type).as_deref(), Some("C"));
     }

@@ -159,7 +159,9 @@ impl<'c> OwnerTree<'c> {
     async fn list_covered(&self) -> Informer<Records> {
         let informers = &self.cluster.informers;
         if self.coverage.is_everything() {
-            informers.list_everywhere(self.kinds.iter().cloned(), self.coverage.namespaces()).await
+            let is_about_nodes = self.target.kind() == "Node";
+            let kinds = self.kinds.iter().filter(|kind| is_about_nodes || !belongs_to_nodes(&kind.gvk));
+            informers.list_everywhere(kinds.cloned(), self.coverage.namespaces()).await
         } else {
             informers.list(self.coverage.lists(&self.kinds)).await
         }
@@ -266,6 +268,17 @@ impl<'c> OwnerTree<'c> {
     pub(crate) fn is_namespaced(&self, gvk: &GroupVersionKind) -> bool {
         self.kinds.iter().any(|kind| kind.gvk.is_same_kind(gvk) && kind.namespaced)
     }
+}
+
+/// Whether objects of a kind belong to Nodes, or to nothing at all. They are read by name if something refers to one.
+fn belongs_to_nodes(gvk: &GroupVersionKind) -> bool {
+    matches!(
+        (gvk.group(), gvk.kind()),
+        ("flowcontrol.apiserver.k8s.io" | "certificates.k8s.io", _)
+            | ("networking.k8s.io", "IPAddress" | "ServiceCIDR")
+            | ("resource.k8s.io", "DeviceClass" | "ResourceSlice")
+            | ("storage.k8s.io", "CSIDriver" | "CSINode" | "VolumeAttachment")
+    )
 }
 
 /// Each kind once, in its preferred version, without numerous kinds that neither own nor belong to anything.
