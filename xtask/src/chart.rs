@@ -35,6 +35,7 @@ const MANIFESTS: &[Manifest] = &[
         ..always("roles-common.yaml")
     },
     Manifest { when: "has \"oci\" $.Values.controllers", ..always("roles-oci.yaml") },
+    Manifest { when: "has \"oci\" $.Values.controllers", ..always("roles-oci-kinds.yaml") },
     Manifest { when: "has \"composition\" $.Values.controllers", ..always("roles-composition.yaml") },
     Manifest { when: "$.Values.grantDefinedKinds", ..always("roles-definitions.yaml") },
     Manifest { when: "$.Values.userRoles", ..always("roles-users.yaml") },

@@ -27,6 +27,8 @@ pub(crate) enum Test {
     Simulation(u32),
     /// Every parser of foreign bytes, for this long each.
     Fuzz(Duration),
+    /// Every described kind: driven by Oracle's SDK, and those that are installed by default end to end.
+    CloudKinds,
     /// What is released, with the programs of others: the chart, the image, the workflows, Crossplane's command line.
     Release,
 }
@@ -38,8 +40,9 @@ pub(crate) const FUZZING: Duration = Duration::from_secs(60);
 const FUZZ_CASES: &str = "200000";
 
 /// The cheapest first.
-const ALL: [Test; 6] = [
+const ALL: [Test; 7] = [
     Test::Release,
+    Test::CloudKinds,
     Test::CrashMatrix(None),
     Test::Soak,
     Test::Idle,
@@ -95,6 +98,7 @@ impl Test {
     fn name(self) -> String {
         match self {
             Self::CrashMatrix(_) => "crash matrix".to_owned(),
+            Self::CloudKinds => "every cloud kind".to_owned(),
             Self::Release => "what is released".to_owned(),
             Self::Soak => "soak".to_owned(),
             Self::Idle => "idle operator".to_owned(),
@@ -115,6 +119,7 @@ impl Test {
             Self::CrashMatrix(Some(Half::Oci)) => vec![program, oci()],
             Self::CrashMatrix(Some(Half::Composition)) => composition().into(),
             Self::CrashMatrix(None) => [program, oci()].into_iter().chain(composition()).collect(),
+            Self::CloudKinds => vec![operator("operations", "sdk::"), operator("operations", "tier1::")],
             Self::Release => vec![
                 program,
                 Run::tests("cli", "install", "helm::", release),
@@ -124,7 +129,9 @@ impl Test {
                 Run::cargo(["test", "--package", "xtask", "--", "image::", "released::", "workflows"]),
             ],
             Self::Soak => vec![program, operator("endurance", "soak::")],
-            Self::Idle => vec![program, operator("endurance", "idle::")],
+            Self::Idle => {
+                vec![program, operator("endurance", "idle::"), operator("endurance", "kinds::")]
+            }
             Self::Simulation(histories) => ["operations", "operator"]
                 .map(|package| Run::tests(package, "simulation", "histories::", true))
                 .map(|run| run.with("PLIMSOLL_CASES", &histories))

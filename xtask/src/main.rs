@@ -56,7 +56,8 @@ enum Task {
         #[arg(long)]
         only: Option<endurance::Half>,
     },
-    /// Run every long test in full, one after the other: crash matrix, soak, idle operator, fuzz targets, simulation
+    /// Run every long test in full, one after the other: what is released, cloud kinds, crash matrix, soak, idle operator, fuzz
+    /// targets, simulation
     Full,
     /// Fuzz every parser of foreign bytes (needs cargo-fuzz and a nightly toolchain; runs property tests otherwise)
     Fuzz {

@@ -14,7 +14,9 @@ mod publish;
 mod resource;
 mod response;
 mod transitions;
+mod unshown;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use backoff::Jitter;
@@ -27,7 +29,7 @@ use crate::binding::{Identity, Scope};
 use crate::observation::{Observation, Observed};
 use crate::policy::Policy;
 use crate::schedule::{self, Schedule};
-use crate::service::{Call, Kind};
+use crate::service::{Call, Kind, Unshown};
 use crate::status::Status;
 
 /// What the object asks for.
@@ -43,6 +45,8 @@ pub struct Desired {
     pub created_in_term: bool,
     /// The body that a create would send now.
     pub body: Value,
+    /// What it asks for in fields that the provider does not show, by name; none for a kind without such fields.
+    pub unshown: Option<BTreeMap<String, Unshown>>,
     /// The listing that shows what such a create makes.
     pub scope: Scope,
     /// Where calls go and as whom; none if that is unknown, so that no call can be made, or if the provider has one place
@@ -125,6 +129,8 @@ pub enum FinalizeReason {
     WorkRequestSucceeded,
     /// The provider shows the resource as deleted.
     ObservedDeleted,
+    /// The provider has accepted the deletion and makes it later.
+    DeletionScheduled,
     /// A full listing lacks the resource, and it was last seen longer ago than the create grace.
     AbsentFromListing,
     /// No create is on record, so none was sent.
@@ -147,7 +153,11 @@ impl FinalizeReason {
             | Self::ObservedDeleted
             | Self::AbsentFromListing
             | Self::NeverCreated => true,
-            Self::HeldByAnother | Self::Retained | Self::ReleaseRequested | Self::NoFinalizer => false,
+            Self::DeletionScheduled
+            | Self::HeldByAnother
+            | Self::Retained
+            | Self::ReleaseRequested
+            | Self::NoFinalizer => false,
         }
     }
 }

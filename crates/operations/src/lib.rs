@@ -44,7 +44,9 @@ pub use observation::Observation;
 pub use operation::{Class, LastOperation, Operation, OperationRecord, Percent, Phase, Source};
 pub use policy::Policy;
 pub use schedule::Schedule;
-pub use service::{Body, Call, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, Strategy};
+pub use service::{
+    Body, Call, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, Strategy, Unshown,
+};
 pub use status::{SharedStatus, Status, Tracker};
 pub use token::{body_hash, retry_token};
 pub use work_request::{WorkRequest, WorkRequestTypes};

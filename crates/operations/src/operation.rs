@@ -1,5 +1,7 @@
 //! One operation at a cloud, as published in status: which mutation, how far along, under which work request.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +114,7 @@ pub struct OperationRecord {
 
 /// The operation in flight: `.status.status.async.current`.
 ///
-/// `startedAt`, `generation`, `attempt`, `token`, `bodyHash` and `deadline` are not part of OSOK's contract: they let an
+/// `startedAt`, `generation`, `attempt`, `token`, `bodyHash`, `sent` and `deadline` are not part of OSOK's contract: they let an
 /// operation survive a crash between its call and the response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -131,6 +133,9 @@ pub struct Operation {
     /// The retry token of the create call, for kinds that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+    /// What it sends in fields that the provider does not show, as hashes; of a secret, the hash of its version.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sent: BTreeMap<String, String>,
     /// When it counts as stalled; it is still followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
@@ -156,6 +161,7 @@ impl Operation {
             percent_complete: None,
             updated_at: now,
             token: None,
+            sent: BTreeMap::new(),
             deadline: None,
         }
     }

@@ -1,5 +1,6 @@
 //! What a cloud service is to an operator: calls and responses as data, and the one trait that a kind implements.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ pub struct Kind {
     /// Its name in messages: `Queue`.
     pub name: &'static str,
     pub strategy: Strategy,
-    /// Every lifecycle state of a resource of this kind.
+    /// Every lifecycle state of a resource of this kind; none for a kind that has no states.
     pub states: &'static [(&'static str, Lifecycle)],
     /// Whether a create that is sent twice with the same token is one create.
     pub retry_tokens: bool,
@@ -26,8 +27,11 @@ pub struct Kind {
 
 impl Kind {
     /// What a state of the provider means, ignoring case and surrounding blanks; none for a state that the kind does not
-    /// have.
+    /// have. A resource without states is ready as soon as it can be read.
     pub fn lifecycle(&self, raw_state: Option<&str>) -> Option<Lifecycle> {
+        if self.states.is_empty() {
+            return Some(Lifecycle::Ready);
+        }
         let raw = raw_state?.trim();
         self.states.iter().find(|(state, _)| state.eq_ignore_ascii_case(raw)).map(|(_, lifecycle)| *lifecycle)
     }
@@ -203,8 +207,19 @@ pub enum Drift {
     None,
     /// In fields that an update can change; this is its body.
     Update(Value),
+    /// In where it is listed, which changes by itself; this is the body.
+    Move(Value),
     /// In these fields, which cannot change after creation.
     Immutable(Vec<String>),
+}
+
+/// A field that the provider does not show as it was sent, such as a password.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unshown {
+    /// What the spec asks for; of a secret, its version.
+    pub value: Value,
+    /// Whether an update can change it.
+    pub can_change: bool,
 }
 
 /// The tag by which an object recognises what it created.
@@ -221,6 +236,11 @@ pub trait ExternalService: Send + Sync {
 
     /// The body of a create, with the tag [`OWNER_TAG`] set to `uid`.
     fn create_body(&self, spec: &Self::Spec, uid: &str) -> Value;
+
+    /// What the spec asks for in fields that the provider does not show, by name; none for a kind without such fields.
+    fn unshown(&self, _spec: &Self::Spec) -> Option<BTreeMap<String, Unshown>> {
+        None
+    }
 
     /// The listing that shows what a create of this spec makes.
     fn scope(&self, spec: &Self::Spec) -> Scope;

@@ -1,5 +1,7 @@
 //! The status that every kind embeds: OSOK's contract at `.status.status`, and beside it what Kubernetes tools expect.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +53,9 @@ pub struct SharedStatus {
     /// Where the resource is, and with whose credentials it was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binding: Option<Binding>,
+    /// What was last sent in fields that the provider does not show, as hashes; of a secret, the hash of its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<BTreeMap<String, String>>,
     /// The message of the current condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -121,6 +126,7 @@ impl Status {
         self.status.ocid = None;
         self.status.created_at = None;
         self.status.binding = None;
+        self.status.sent = None;
     }
 
     /// Sets `updatedAt`, of the operation and of the whole, only if another field changed since `before`: a reconcile

@@ -32,6 +32,15 @@ pub fn definitions(half: Half, kinds: &Catalogue) -> Vec<Value> {
     }
 }
 
+/// Grants the operator's account what it needs for these kinds.
+pub async fn grant(session: &Session, kinds: &Catalogue) -> Result<(), InstallError> {
+    for object in kinds.kinds().iter().flat_map(|kind| api::rights(*kind)) {
+        let Some(target) = object.as_object().and_then(|object| ObjectRef::of(object).ok()) else { continue };
+        session.apply(&target, &object, Write::by(MANAGER).force()).await?;
+    }
+    Ok(())
+}
+
 /// Installs the definitions of `halves`, with force: the operator owns them.
 pub async fn install(
     session: &Session,

@@ -14,10 +14,11 @@ use serde_json::{Map, Value};
 use crate::ids::IdGenerator;
 use crate::options::Script;
 use crate::reply::{ApiError, Reply};
-use crate::route::{Does, Operation};
+use crate::route::{Does, Operation, Read, Verb};
 use crate::timeline::Timeline;
 use listing::is_shown;
-use oraclecloud::{Kind, Service};
+use oraclecloud::Kind;
+use oraclecloud::kind::{Lifecycle, Shape};
 use resource::Resource;
 use work_request::WorkRequest;
 
@@ -47,6 +48,7 @@ struct UsedToken {
     at: Timestamp,
 }
 
+#[derive(Clone, Copy)]
 pub(crate) struct ApiRequest<'a> {
     /// The tenancy of the caller and the region that is asked: resources of any other are unknown.
     pub(crate) place: &'a str,
@@ -114,19 +116,31 @@ impl Cloud {
 
     pub(crate) fn handle(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
         self.complete_due(now);
-        match request.does {
-            Does::Create(kind) => self.create(kind, request, now),
-            Does::Get(kind) => self.get(kind, request, now),
-            Does::Update(kind) => self.update(kind, request, now),
-            Does::Delete(kind) => self.delete(kind, request, now),
-            Does::Act(kind, action) => self.act(kind, action, request, now),
-            Does::List(kind) => self.list(kind, request, now),
-            Does::GetWorkRequest(service) => self.get_work_request(service, request, now),
-            Does::ListWorkRequests(service) => self.list_work_requests(service, request, now),
-            Does::ListErrors(service) => self.list_details(service, request, WorkRequest::errors),
-            Does::ListLogs(service) => self.list_details(service, request, WorkRequest::logs),
-            Does::Federation => Err(ApiError::no_route()),
+        let (verb, kind) = match request.does {
+            Does::Resource(verb, kind) => (verb, kind),
+            Does::WorkRequest(read, service) => return self.read_work_request(read, service, request, now),
+            Does::Federation => return Err(ApiError::no_route()),
+        };
+        let addressed = self.addressed(kind, request);
+        let request = &ApiRequest { id: addressed.as_deref().unwrap_or(request.id), ..*request };
+        match verb {
+            Verb::Create => self.create(kind, request, now),
+            Verb::Get => self.get(kind, request, now),
+            Verb::Update => self.update(kind, request, now),
+            Verb::Delete => self.delete(kind, request, now),
+            Verb::Move => self.change_compartment(kind, request, now),
+            Verb::List => self.list(kind, request, now),
         }
+    }
+
+    /// The id of the resource that has the given name, for a kind whose paths name it so.
+    fn addressed(&self, kind: Kind, request: &ApiRequest<'_>) -> Option<String> {
+        let field = kind.description().address.as_ref()?;
+        let named =
+            |it: &&Resource| it.kind == kind && it.place == request.place && it.text(field) == request.id;
+        let mut named: Vec<&Resource> = self.resources.values().filter(named).collect();
+        named.sort_by_key(|it| (it.deletion.is_some(), it.number));
+        named.first().map(|it| it.id.clone())
     }
 
     /// Every resource that has not disappeared, even hidden ones.
@@ -134,6 +148,13 @@ impl Cloud {
         self.complete_due(now);
         let existing = self.resources.values().filter(|resource| !self.is_gone(resource, now));
         existing.map(Resource::to_json).collect()
+    }
+
+    /// The texts of a resource that are secret, by name.
+    pub(crate) fn secrets(&self, id: &str) -> Vec<(String, String)> {
+        let Some(resource) = self.resources.get(id) else { return Vec::new() };
+        let secret = resource.kind.spec.iter().filter(|(_, field)| field.shape == Shape::Secret);
+        secret.map(|(name, _)| (name.clone(), resource.text(name).to_owned())).collect()
     }
 
     /// Changes a resource without a request; returns whether it exists.
@@ -165,12 +186,19 @@ impl Cloud {
         Ok(Handled::read(found?, Some(request.id)))
     }
 
-    fn get_work_request(
+    fn read_work_request(
         &mut self,
-        service: &Service,
+        read: Read,
+        service: Option<&str>,
         request: &ApiRequest<'_>,
         now: Timestamp,
     ) -> Result<Handled, ApiError> {
+        match read {
+            Read::List => return self.list_work_requests(service, request, now),
+            Read::Errors => return self.list_details(service, request, WorkRequest::errors),
+            Read::Logs => return self.list_details(service, request, WorkRequest::logs),
+            Read::One => {}
+        }
         let work = self.work_request(service, request)?;
         let reply = Reply::json(work.to_json(self.script.pace, now))
             .header("retry-after", self.retry_after(work.ended.is_none()));
@@ -185,7 +213,11 @@ impl Cloud {
     }
 
     /// A work request of a service that the client may read.
-    fn work_request(&self, service: &Service, request: &ApiRequest<'_>) -> Result<&WorkRequest, ApiError> {
+    fn work_request(
+        &self,
+        service: Option<&str>,
+        request: &ApiRequest<'_>,
+    ) -> Result<&WorkRequest, ApiError> {
         self.work_requests
             .get(request.id)
             .filter(|work| work.place == request.place)
@@ -198,6 +230,7 @@ impl Cloud {
         self.resources
             .get(request.id)
             .filter(|resource| resource.kind == kind && resource.place == request.place)
+            .filter(|resource| request.parents.iter().all(|(name, value)| resource.text(name) == value))
             .filter(|resource| !self.revoked.contains(resource.compartment()))
             .filter(|resource| !self.is_hidden(resource, now) && !self.is_gone(resource, now))
             .ok_or_else(ApiError::not_authorized_or_not_found)
@@ -215,6 +248,12 @@ impl Cloud {
     /// Whether reads do not return the resource any more.
     fn is_gone(&self, resource: &Resource, now: Timestamp) -> bool {
         resource.deletion.as_ref().is_some_and(|deletion| {
+            match resource.meaning() {
+                // Without a state there is nothing to show.
+                Some(Lifecycle::Ready) => return true,
+                Some(Lifecycle::Scheduled) => return false,
+                _ => {}
+            }
             let progress = &self.work_requests[deletion].progress;
             progress.position(self.script.pace, now) > progress.length() + progress.timeline.lingers
         })

@@ -78,6 +78,11 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "IncorrectState", message)
     }
 
+    pub(crate) fn already_exists(name: &str) -> Self {
+        let message = format!("Another resource has this {name}.");
+        Self::new(StatusCode::CONFLICT, "NotAuthorizedOrResourceAlreadyExists", message)
+    }
+
     pub(crate) fn invalidated_token(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "InvalidatedRetryToken", message)
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use http::{HeaderMap, Method};
-use oraclecloud::kind::{Action, Route, WorkRequestCalls};
-use oraclecloud::{Catalogue, Kind, Service};
+use oraclecloud::kind::{Route, parameter};
+use oraclecloud::{Catalogue, Kind};
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -24,7 +24,6 @@ impl Operation {
     pub const UpdateQueue: Self = Self("UpdateQueue");
     pub const DeleteQueue: Self = Self("DeleteQueue");
     pub const ChangeQueueCompartment: Self = Self("ChangeQueueCompartment");
-    pub const PurgeQueue: Self = Self("PurgeQueue");
     pub const GetWorkRequest: Self = Self("GetWorkRequest");
     pub const ListWorkRequests: Self = Self("ListWorkRequests");
     pub const ListWorkRequestErrors: Self = Self("ListWorkRequestErrors");
@@ -65,17 +64,28 @@ impl<'de> Deserialize<'de> for Operation {
 /// What an operation does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Does {
-    Create(Kind),
-    Get(Kind),
-    List(Kind),
-    Update(Kind),
-    Delete(Kind),
-    Act(Kind, &'static Action),
-    GetWorkRequest(&'static Service),
-    ListWorkRequests(&'static Service),
-    ListErrors(&'static Service),
-    ListLogs(&'static Service),
+    Resource(Verb, Kind),
+    /// About work requests of the service of this name, or of all.
+    WorkRequest(Read, Option<&'static str>),
     Federation,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Create,
+    List,
+    Get,
+    Update,
+    Delete,
+    Move,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    One,
+    List,
+    Errors,
+    Logs,
 }
 
 /// A request whose path is known.
@@ -101,36 +111,41 @@ struct Path {
     does: Does,
 }
 
+/// The service that has the work requests of a kind.
+pub(crate) fn work_request_service(kind: Kind) -> (&'static str, &'static str) {
+    let calls = kind.service.work_requests.as_ref();
+    let other = calls.and_then(|calls| calls.service.as_ref());
+    other.map_or((&kind.service.name, &kind.service.version), |other| (&other.name, &other.version))
+}
+
 impl Router {
     pub(crate) fn of(catalogue: &Catalogue) -> Self {
         let mut paths = Vec::new();
         for kind in catalogue.kinds() {
-            let (service, described) = (kind.service, kind.description());
-            let mut add =
-                |version, route, does| paths.push(Path { service: &service.name, version, route, does });
-            add(&service.version, &described.create, Does::Create(*kind));
-            add(&service.version, &described.list, Does::List(*kind));
-            add(&service.version, &described.get, Does::Get(*kind));
-            add(&service.version, &described.update, Does::Update(*kind));
-            add(&service.version, &described.delete, Does::Delete(*kind));
-            for action in &described.actions {
-                add(&service.version, &action.call, Does::Act(*kind, action));
-            }
-            let Some(WorkRequestCalls { service: other, get, list, errors, logs }) = &service.work_requests
-            else {
-                continue;
-            };
-            let version = other.as_ref().map_or(&service.version, |other| &other.version);
-            add(version, get, Does::GetWorkRequest(service));
-            for (route, does) in [
-                (list, Does::ListWorkRequests(service)),
-                (errors, Does::ListErrors(service)),
-                (logs, Does::ListLogs(service)),
-            ] {
-                if let Some(route) = route {
-                    add(version, route, does);
-                }
-            }
+            let described = kind.description();
+            let verbs = [
+                (Verb::Create, Some(&described.create)),
+                (Verb::List, Some(&described.list)),
+                (Verb::Get, Some(&described.get)),
+                (Verb::Update, Some(&described.update)),
+                (Verb::Delete, Some(&described.delete)),
+                (Verb::Move, described.change_compartment.as_ref()),
+            ];
+            let (service, version) = (kind.service.name.as_str(), kind.service.version.as_str());
+            paths.extend(verbs.into_iter().filter_map(|(verb, route)| {
+                Some(Path { service, version, route: route?, does: Does::Resource(verb, *kind) })
+            }));
+            let Some(calls) = &kind.service.work_requests else { continue };
+            let reads = [
+                (Read::One, Some(&calls.get)),
+                (Read::List, calls.list.as_ref()),
+                (Read::Errors, calls.errors.as_ref()),
+                (Read::Logs, calls.logs.as_ref()),
+            ];
+            let (service, version) = work_request_service(*kind);
+            paths.extend(reads.into_iter().filter_map(|(read, route)| {
+                Some(Path { service, version, route: route?, does: Does::WorkRequest(read, Some(service)) })
+            }));
         }
         Self(paths)
     }
@@ -149,14 +164,20 @@ impl Router {
             }
             _ => {}
         }
-        let mut segments: Vec<String> = path.split('/').map(decode).collect::<Option<_>>()?;
+        let segments = path.split('/').filter(|segment| !segment.is_empty());
+        let mut segments: Vec<String> = segments.map(decode).collect::<Option<_>>()?;
         let named = self.0.iter().find(|path| Some(path.service) == segments.first().map(String::as_str));
         let service = named.map(|path| path.service);
         if service.is_some() {
             segments.remove(0);
         }
         let paths = self.0.iter().filter(|path| service.is_none_or(|service| service == path.service));
-        paths.filter(|path| path.route.method == *method).find_map(|path| path.matched(&segments))
+        let mut found =
+            paths.filter(|path| path.route.method == *method).find_map(|path| path.matched(&segments))?;
+        if let (Does::WorkRequest(_, of), None) = (&mut found.does, service) {
+            *of = None;
+        }
+        Some(found)
     }
 }
 
@@ -169,14 +190,16 @@ impl Path {
         }
         let mut parents = Vec::new();
         for (part, text) in template.into_iter().zip(segments) {
-            match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+            match parameter(part) {
                 Some(name) => parents.push((name, text.clone())),
                 None if part == text => {}
                 None => return None,
             }
         }
-        let is_of_collection =
-            matches!(self.does, Does::Create(_) | Does::List(_) | Does::ListWorkRequests(_));
+        let is_of_collection = matches!(
+            self.does,
+            Does::Resource(Verb::Create | Verb::List, _) | Does::WorkRequest(Read::List, _)
+        );
         let id = if is_of_collection { None } else { parents.pop().map(|(_, id)| id) };
         let operation = Operation::named(&self.route.name);
         Some(Routed { operation, does: self.does, id: id.unwrap_or_default(), parents })
@@ -224,7 +247,8 @@ mod tests {
         check(Method::POST, "/queue/20210201/queues", Some((Operation::CreateQueue, "")));
         check(Method::POST, "/streaming/20210201/queues", None);
         check(Method::GET, "/20210201/queues/a%2Fb", Some((Operation::GetQueue, "a/b")));
-        check(Method::POST, "/20210201/queues/q/actions/purge", Some((Operation::PurgeQueue, "q")));
+        let moved = Some((Operation::ChangeQueueCompartment, "q"));
+        check(Method::POST, "/20210201/queues/q/actions/changeCompartment", moved);
         check(Method::GET, "/20210201/workRequests/w/errors", Some((Operation::ListWorkRequestErrors, "w")));
         check(Method::PUT, "/20180418/streams/s", Some((Operation::UpdateStream, "s")));
         check(

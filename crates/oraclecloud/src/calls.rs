@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use operations::{Body, Call, CallError, OWNER_TAG, Phase, Response, Strategy, WorkRequest};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::error::Error;
@@ -36,7 +36,7 @@ pub async fn call(
             accepted(resources.update(id, body, if_match.as_deref()).await)
         }
         Call::Delete { id, if_match } => accepted(resources.delete(id, if_match.as_deref()).await),
-        Call::Get { id, listed: _ } => json(resources.get(id).await),
+        Call::Get { id, listed: _ } => read(resources.get(id).await),
         Call::Find { id, since, scope } => {
             // Work requests come first: the resource of one that ends in between is then listed.
             let work_requests = match (since, scope.get("compartmentId")) {
@@ -47,65 +47,66 @@ pub async fn call(
             };
             let listing = resources.list(scope).await?;
             let creating = since.map(|since| creating(kind, &work_requests.body, &listing.body, uid, since));
-            let found = found(&listing, id.as_deref(), uid, creating.unwrap_or_default());
-            if kind.not_listed.iter().any(|name| name == "freeformTags") {
-                return find_by_reading(&resources, kind, spec, uid, id.as_deref(), &listing, found).await;
+            let mut found = Vec::new();
+            for entry in &listing.body {
+                let asked_for = id.is_some() && text(entry, &kind.id_field) == id.as_deref();
+                let named = text(entry, &kind.name_field) == text(spec, &kind.name_field);
+                if asked_for || owner(entry) == Some(uid) {
+                    found.push(entry.clone());
+                } else if kind.unique_name {
+                    let ours = named && since.is_some_and(|since| created_after(entry, since) == Some(true));
+                    found.extend(ours.then(|| tagged(entry, uid)));
+                } else if !shows(kind, "freeformTags")
+                    && (named || since.is_some_and(|since| created_after(entry, since) != Some(false)))
+                {
+                    // Only a read shows whose it is. Its name may have changed since the create was sent.
+                    let name = kind.address.as_ref().unwrap_or(&kind.id_field);
+                    let resource = resources.get(text(entry, name).unwrap_or_default()).await?.body;
+                    let asked_for = id.is_some() && text(&resource, &kind.id_field) == id.as_deref();
+                    found.extend((asked_for || owner(&resource) == Some(uid)).then_some(resource));
+                }
             }
-            Ok(found)
+            let creating = creating.unwrap_or_default();
+            Ok(listing.as_ref().as_ref().map(|_| Body::Listing { resources: found, creating }))
         }
         Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } if !kind.has_work_requests() => {
             // A kind that is followed by its lifecycle never asks for a work request.
             let message = format!("{} has no work requests", kind.name);
             Err(CallError { message, ..CallError::default() })
         }
-        Call::GetWorkRequest { id } => json(resources.work_request(id).await),
+        Call::GetWorkRequest { id } => read(resources.work_request(id).await),
         Call::ExplainFailure { work_request } => explain(&resources, &work_request.id).await,
     }
 }
 
-/// Reads what a listing without tags may show of ours: the resources with our name or id.
-async fn find_by_reading(
-    resources: &Resources<'_>,
-    kind: Kind,
-    spec: &Value,
-    uid: &str,
-    id: Option<&str>,
-    listing: &Listing,
-    mut found: Response,
-) -> Result<Response, CallError> {
-    let Body::Listing { resources: ours, .. } = &mut found.body else { return Ok(found) };
-    ours.clear();
-    let text = |entry: &Value, name: &str| entry.get(name).and_then(Value::as_str).map(str::to_owned);
-    let name = text(spec, &kind.name_field);
-    for entry in &listing.body {
-        let Some(entry_id) = text(entry, "id") else { continue };
-        if id != Some(&entry_id) && text(entry, &kind.name_field) != name {
-            continue;
-        }
-        let resource = resources.get(&entry_id).await?.body;
-        if id == Some(&entry_id) || owner(&resource) == Some(uid) {
-            ours.push(resource);
-        }
-    }
-    Ok(found)
+/// Whether a listing shows a field.
+fn shows(kind: Kind, name: &str) -> bool {
+    !kind.not_listed.iter().any(|it| it == name)
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str)
+}
+
+/// Whether a resource can be what our create made, if it says when it was created: one that was there before is another's.
+fn created_after(resource: &Value, since: Timestamp) -> Option<bool> {
+    let created: Timestamp = text(resource, "timeCreated")?.parse().ok()?;
+    Some(since.duration_since(created) <= CLOCK_TOLERANCE)
+}
+
+/// A resource that cannot carry our tag, as if it did.
+fn tagged(resource: &Value, uid: &str) -> Value {
+    let mut resource = resource.clone();
+    resource["freeformTags"] = json!({OWNER_TAG: uid});
+    resource
 }
 
 fn accepted(result: Accepted) -> Result<Response, CallError> {
     Ok(result?.map(|body| body.map_or(Body::Empty, Body::Json)))
 }
 
-fn json(result: Result<Response<Value>, Error>) -> Result<Response, CallError> {
+fn read(result: Result<Response<Value>, Error>) -> Result<Response, CallError> {
     Ok(result?.map(Body::Json))
-}
-
-/// The entries of a listing that belong to the object or have the requested id.
-fn found(listing: &Response<Vec<Value>>, id: Option<&str>, uid: &str, creating: Vec<String>) -> Response {
-    listing.as_ref().map(|entries| {
-        let ours = |entry: &&Value| {
-            owner(entry) == Some(uid) || (id.is_some() && entry.get("id").and_then(Value::as_str) == id)
-        };
-        Body::Listing { resources: entries.iter().filter(ours).cloned().collect(), creating }
-    })
 }
 
 /// The unfinished creates that may be ours: accepted no earlier than `since`, allowing for clock skew, and not naming a
@@ -142,22 +143,11 @@ fn creating(
 /// Why a work request failed: its errors, or the last entry of its log if the service lists none.
 async fn explain(resources: &Resources<'_>, id: &str) -> Result<Response, CallError> {
     let errors = resources.work_request_errors(id).await?;
-    let texts: Vec<String> = errors
-        .body
-        .iter()
-        .filter(|entry| !entry.message.is_empty() || entry.code.is_some())
-        .map(|entry| match &entry.code {
-            Some(code) => format!("{code}: {}", entry.message),
-            None => entry.message.clone(),
-        })
-        .take(MAX_ERRORS)
-        .collect();
-    if !texts.is_empty() {
-        return Ok(errors.map(|_| Body::Errors(texts)));
+    if !errors.body.is_empty() {
+        return Ok(errors.map(|texts| Body::Errors(texts.into_iter().take(MAX_ERRORS).collect())));
     }
     let logs = resources.work_request_logs(id).await?;
-    let last = logs.body.iter().rev().map(|entry| entry.message.clone()).find(|message| !message.is_empty());
-    Ok(logs.map(|_| Body::Errors(last.into_iter().collect())))
+    Ok(logs.map(|mut texts| Body::Errors(texts.pop().into_iter().collect())))
 }
 
 fn owner(resource: &Value) -> Option<&str> {
@@ -167,7 +157,6 @@ fn owner(resource: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_work_request_may_be_ours_unless_its_queue_is_not() {

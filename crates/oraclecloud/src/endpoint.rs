@@ -34,6 +34,8 @@ const AUTH: &str = "auth";
 
 /// What stands for the region in an override.
 const REGION: &str = "{region}";
+/// What stands for the service in an override.
+const SERVICE: &str = "{service}";
 /// What stands for the domain of the realm in a host.
 const DOMAIN: &str = "{domain}";
 
@@ -47,8 +49,9 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// Adds an override, `URL` or `SERVICE=URL`; `{region}` in it stands for the region's identifier. One for a service takes precedence over one for all; of two for the same
-    /// service the later one counts.
+    /// Adds an override, `URL` or `SERVICE=URL`; `{region}` in it stands for the region's identifier, and `{service}` for the
+    /// name of the service. One for a service takes precedence over one for all; of two for the same service the later one
+    /// counts.
     pub fn add(&mut self, text: &str) -> Result<(), EndpointError> {
         match text.split_once('=') {
             // A query could contain `=`, too, but an address with a query is refused anyway.
@@ -85,7 +88,7 @@ impl Endpoints {
 
     fn resolve(&self, service: &str, region: &Region, host: &str, path: &str) -> Uri {
         let address = match self.of_service.get(service).or(self.all.as_ref()) {
-            Some(base) => format!("{}{path}", base.replace(REGION, region.name())),
+            Some(base) => format!("{}{path}", base.replace(REGION, region.name()).replace(SERVICE, service)),
             None => format!("https://{host}{path}"),
         };
         address.parse().expect("a checked base and an encoded path make an address")
@@ -95,7 +98,8 @@ impl Endpoints {
 /// Checks scheme, host and an optional path; returns them without a trailing slash.
 fn check_base(text: &str) -> Result<String, EndpointError> {
     let invalid = || EndpointError::Url(text.to_owned());
-    let uri: Uri = text.replace(REGION, "region").parse().map_err(|_| invalid())?;
+    let plain = text.replace(REGION, "region").replace(SERVICE, "service");
+    let uri: Uri = plain.parse().map_err(|_| invalid())?;
     let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(invalid)?;
     if uri.query().is_some() || uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
         return Err(invalid());
@@ -175,6 +179,11 @@ mod tests {
         check(&["queue=http://localhost:80"], "http://localhost:80", streaming);
         check(&["streaming=https://proxy/oci", "https://x"], "https://x", "https://proxy/oci");
         check(&["queue=https://a", "queue=https://b"], "https://b", streaming);
+        check(
+            &["https://a/{region}/{service}"],
+            "https://a/us-phoenix-1/queue",
+            "https://a/us-phoenix-1/streaming",
+        );
     }
 
     #[test]

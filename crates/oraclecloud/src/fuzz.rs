@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use crate::auth;
 use crate::key::{PrivateKey, PublicKey, pem};
 use crate::page::items;
-use crate::resources::WorkRequestEntry;
+use crate::resources::explanation;
 use crate::response::{Received, required_json};
 
 /// Bytes are a key or a certificate, or are refused, as PEM and as DER.
@@ -34,7 +34,7 @@ pub fn response(bytes: &[u8]) {
     match response.and_then(|response| required_json(response, "List")) {
         Ok(response) => {
             for entry in items(response.body).unwrap_or_default() {
-                is_short_line(&WorkRequestEntry::read(&entry).message);
+                is_short_line(&explanation(&entry));
             }
         }
         Err(error) => is_short_line(&error.to_string()),

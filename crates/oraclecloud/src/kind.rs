@@ -10,6 +10,7 @@
 //! ```
 
 mod catalogue;
+mod check;
 mod example;
 mod field;
 mod route;
@@ -18,13 +19,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 
-use operations::{Lifecycle, Phase, Strategy, WorkRequestTypes};
+pub use operations::{Lifecycle, Phase};
+use operations::{Strategy, WorkRequestTypes};
 use serde::Deserialize;
+use serde_json::Value;
 
-pub use catalogue::{Catalogue, DescriptionError, Embedded, Pattern};
+pub use catalogue::{Catalogue, Embedded, Pattern};
+pub use check::DescriptionError;
+pub use example::Extent;
 pub use field::{Field, Fields, JSON_DATA, Model, Shape};
-pub use route::Route;
-pub(crate) use route::parameter;
+pub use route::{Route, parameter};
 
 /// A service of Oracle Cloud and its kinds.
 #[derive(Debug, Deserialize)]
@@ -95,40 +99,54 @@ pub struct Description {
     pub create: Route,
     pub get: Route,
     pub update: Route,
+    /// One that is no `DELETE` only schedules the deletion.
     pub delete: Route,
     pub list: Route,
-    /// Calls that no controller makes.
+    /// What moves a resource to another compartment; without it, one stays where it was created.
     #[serde(default)]
-    pub actions: Vec<Action>,
+    pub change_compartment: Option<Route>,
+    /// The field of a response that identifies the resource.
+    #[serde(default = "id")]
+    pub id_field: String,
+    /// The field of the spec that names the resource in paths, if it is not the id.
+    #[serde(default)]
+    pub address: Option<String>,
+    /// Whether no two resources of a listing have the same name. What has no tags is found again by it.
+    #[serde(default)]
+    pub unique_name: bool,
     /// The parameters of the listing, as alternatives: the first that has values is used.
     pub scope: Vec<Vec<String>>,
     /// Entries per page.
-    #[serde(default = "default_page")]
+    #[serde(default = "page")]
     pub page: u32,
     /// Whether a listing is a bare array, and not `{"items": […]}`.
     #[serde(default)]
     pub bare_list: bool,
-    /// The fields that a listing does not show.
+    /// The fields that a listing does not show, and those that only a listing shows.
     #[serde(default)]
     pub not_listed: Vec<String>,
+    #[serde(default)]
+    pub listed: Fields,
     /// Whether a create that is sent twice with the same token is one create.
     #[serde(default)]
     pub retry_token: bool,
     /// The phases whose responses name a work request.
     #[serde(default)]
-    pub work_requests: Vec<PhaseName>,
-    /// The phases whose responses have no body; those of deletes never have one.
-    #[serde(default)]
-    pub bodiless: Vec<PhaseName>,
+    pub work_requests: Vec<Phase>,
+    /// The phases whose responses show the resource.
+    #[serde(default = "bodies")]
+    pub bodies: Vec<Phase>,
     /// The `entityType` of the kind in work requests, if it is not its name.
     #[serde(default)]
     pub entity: Option<String>,
     /// The operation types of work requests.
     #[serde(default)]
-    pub operation_types: BTreeMap<String, PhaseName>,
-    pub states: BTreeMap<String, State>,
+    pub operation_types: BTreeMap<String, Phase>,
+    /// What each state means; a kind without states is ready as soon as it can be read.
+    #[serde(default)]
+    pub states: BTreeMap<String, Lifecycle>,
     /// The field that explains the state.
-    #[serde(default = "default_details")]
+    #[serde(default = "details")]
     pub details: String,
     /// The field that people name it by.
     pub name_field: String,
@@ -141,20 +159,38 @@ pub struct Description {
     /// Further rules of the custom resource.
     #[serde(default)]
     pub rules: Vec<Rule>,
+    /// What the operator may do beyond what follows from the description, as rules of a `ClusterRole`.
+    #[serde(default, rename = "extraRBACMarkers")]
+    pub extra_rights: Vec<Value>,
     /// Whether its status repeats work request ids at its top level, as OSOK's Queue did.
     #[serde(default)]
     pub legacy_work_request_ids: bool,
     /// What a user asks for.
-    pub spec: Fields,
+    pub spec: Model,
     /// What the service shows.
-    pub status: Fields,
+    pub status: Model,
 }
 
-fn default_page() -> u32 {
+impl Description {
+    /// Whether what is created carries a tag by which it is found again.
+    pub fn takes_tags(&self) -> bool {
+        !self.unique_name && self.spec.get("freeformTags").is_some_and(|field| !field.late)
+    }
+}
+
+fn id() -> String {
+    "id".to_owned()
+}
+
+const fn page() -> u32 {
     100
 }
 
-fn default_details() -> String {
+fn bodies() -> Vec<Phase> {
+    vec![Phase::Create, Phase::Update]
+}
+
+fn details() -> String {
     "lifecycleDetails".to_owned()
 }
 
@@ -170,67 +206,12 @@ pub struct Docs {
     pub status: Option<String>,
 }
 
-/// A call beside the usual ones, which changes the fields that it shares with the resource.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Action {
-    pub call: Route,
-    /// The operation type of its work request.
-    pub operation_type: String,
-    pub fields: Fields,
-}
-
 /// A rule in the Common Expression Language.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
     pub rule: String,
     pub message: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PhaseName {
-    Create,
-    Update,
-    Delete,
-}
-
-impl From<PhaseName> for Phase {
-    fn from(name: PhaseName) -> Self {
-        match name {
-            PhaseName::Create => Self::Create,
-            PhaseName::Update => Self::Update,
-            PhaseName::Delete => Self::Delete,
-        }
-    }
-}
-
-/// What a lifecycle state means, in the words of a description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum State {
-    Creating,
-    Updating,
-    Deleting,
-    Ready,
-    Deleted,
-    Failed,
-    Attention,
-}
-
-impl From<State> for Lifecycle {
-    fn from(state: State) -> Self {
-        match state {
-            State::Creating => Self::Pending(Phase::Create),
-            State::Updating => Self::Pending(Phase::Update),
-            State::Deleting => Self::Pending(Phase::Delete),
-            State::Ready => Self::Ready,
-            State::Deleted => Self::Deleted,
-            State::Failed => Self::Failed,
-            State::Attention => Self::Attention,
-        }
-    }
 }
 
 /// A described kind. Descriptions are read once and live as long as the program, so this is as cheap as a reference.
@@ -244,19 +225,19 @@ pub struct Kind {
 
 impl Kind {
     fn new(service: &'static Service, description: &'static Description) -> Self {
-        let leak = |pairs: Vec<(&'static str, Phase)>| &*pairs.leak();
-        let types = description.operation_types.iter().map(|(name, phase)| (name.as_str(), (*phase).into()));
         let strategy = if description.work_requests.is_empty() {
             Strategy::Lifecycle
         } else {
             let entity = description.entity.as_deref().unwrap_or(&description.name);
-            Strategy::WorkRequest(WorkRequestTypes { entity, operations: leak(types.collect()) })
+            Strategy::WorkRequest(WorkRequestTypes {
+                entity,
+                operations: pairs(&description.operation_types),
+            })
         };
-        let states = description.states.iter().map(|(name, state)| (name.as_str(), (*state).into()));
         let decisions = operations::Kind {
             name: &description.name,
             strategy,
-            states: states.collect::<Vec<_>>().leak(),
+            states: pairs(&description.states),
             retry_tokens: description.retry_token,
         };
         Self { service, description, decisions }
@@ -290,10 +271,91 @@ impl Kind {
         self.service.models.get(name)
     }
 
-    /// The fields of the spec that are part of a path: they say where a resource is, and never change.
-    pub fn parents(self) -> impl Iterator<Item = &'static str> {
-        self.description.create.parameters()
+    /// Whether a field of the spec says where a resource is, and is part of no body.
+    pub fn is_place(self, name: &str) -> bool {
+        self.description.spec[name].local || self.description.create.parameters().any(|it| it == name)
     }
+
+    /// Whether a resource can go to another compartment.
+    pub fn can_move(self) -> bool {
+        let field = self.description.spec.get("compartmentId");
+        field.is_some_and(|field| {
+            (field.update || self.change_compartment.is_some()) && !self.is_place("compartmentId")
+        })
+    }
+
+    /// The values that a response has in a field, if they are known.
+    pub fn known_values(self, name: &str) -> Option<&'static [String]> {
+        match &self.description.status.get(name)?.shape {
+            Shape::OneOf(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// Whether a response does not show a field of the spec as it was sent.
+    pub fn is_unshown(self, name: &str, field: &Field) -> bool {
+        let is_shown = self.description.status.get(name).is_some_and(|shown| shown.shape != Shape::Secret);
+        (field.unread || !is_shown || self.has_secret(&field.shape)) && !self.is_place(name)
+    }
+
+    /// A value that is made of others, rebuilt from what becomes of each; any other value as it is.
+    pub fn rebuild(self, shape: &Shape, value: &Value, part: Rebuild<'_>) -> Value {
+        match (shape, value) {
+            (Shape::List(of), Value::Array(entries)) => {
+                let entries = entries.iter().enumerate();
+                entries.filter_map(|(index, it)| part(Part::Index(index), of, it)).collect()
+            }
+            (Shape::Map(of), Value::Object(entries)) => {
+                let entries = entries.iter();
+                entries
+                    .filter_map(|(name, it)| Some((name.clone(), part(Part::Key(name), of, it)?)))
+                    .collect()
+            }
+            (Shape::Model(name), Value::Object(_)) => {
+                self.model(name).map_or_else(|| value.clone(), |model| rebuild_object(model, value, part))
+            }
+            _ => value.clone(),
+        }
+    }
+
+    /// Whether a value of this shape may name a Secret.
+    pub fn has_secret(self, shape: &Shape) -> bool {
+        match shape {
+            Shape::Secret => true,
+            Shape::List(of) | Shape::Map(of) => self.has_secret(of),
+            Shape::Model(name) => self
+                .model(name)
+                .is_some_and(|model| model.values().any(|field| self.has_secret(&field.shape))),
+            _ => false,
+        }
+    }
+}
+
+/// What a value is made of.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    Index(usize),
+    Key(&'a str),
+    /// A field, if its object has such a field.
+    Field(&'a str, Option<&'a Field>),
+}
+
+pub type Rebuild<'a> = &'a mut dyn FnMut(Part<'_>, &Shape, &Value) -> Option<Value>;
+
+/// An object, rebuilt from what becomes of its fields.
+pub fn rebuild_object(model: &Model, object: &Value, part: Rebuild<'_>) -> Value {
+    let entries = object.as_object().into_iter().flatten();
+    entries
+        .filter_map(|(name, value)| {
+            let field = model.get(name);
+            let shape = field.map_or(&Shape::Any, |field| &field.shape);
+            Some((name.clone(), part(Part::Field(name, field), shape, value)?))
+        })
+        .collect()
+}
+
+fn pairs<T: Copy>(map: &'static BTreeMap<String, T>) -> &'static [(&'static str, T)] {
+    map.iter().map(|(name, value)| (name.as_str(), *value)).collect::<Vec<_>>().leak()
 }
 
 /// The end of every API group of Oracle's kinds.

@@ -42,4 +42,4 @@ pub use listings::Listing;
 pub use operations::Response;
 pub use rate_limit::RateLimiter;
 pub use region::{Region, RegionError};
-pub use resources::{Accepted, Resources, WorkRequestEntry};
+pub use resources::{Accepted, Resources};

@@ -6,12 +6,12 @@
 use http::Method;
 use jiff::Timestamp;
 use operations::{Response, Scope};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::{Client, Request};
 use crate::endpoint::Target;
 use crate::error::Error;
-use crate::kind::{Kind, Route, WorkRequestCalls, parameter};
+use crate::kind::{Description, Kind, Route, WorkRequestCalls, parameter};
 use crate::listings::Listing;
 use crate::response::{self, one_line, required_json};
 
@@ -24,12 +24,24 @@ pub struct Resources<'a> {
     client: &'a Client,
     kind: Kind,
     /// An object with the fields that are part of the paths.
-    parents: &'a Value,
+    spec: &'a Value,
 }
 
 impl Client {
     pub const fn resources(&self, kind: Kind) -> Resources<'_> {
-        Resources { client: self, kind, parents: &Value::Null }
+        Resources { client: self, kind, spec: &Value::Null }
+    }
+
+    /// A mutation, whose response may have a body.
+    async fn mutate(&self, request: Request) -> Accepted {
+        let operation = request.operation();
+        response::json(self.send(request).await?, operation)
+    }
+
+    /// A read, whose response must have a body.
+    async fn read(&self, request: Request) -> Result<Response<Value>, Error> {
+        let operation = request.operation();
+        required_json(self.send(request).await?, operation)
     }
 }
 
@@ -37,10 +49,10 @@ impl Client {
 pub type Accepted = Result<Response<Option<Value>>, Error>;
 
 impl<'a> Resources<'a> {
-    /// The resources below those that these fields name.
+    /// The resources that this spec asks for: it says what stands in paths beside ids.
     #[must_use]
-    pub const fn within(self, parents: &'a Value) -> Self {
-        Self { parents, ..self }
+    pub const fn within(self, spec: &'a Value) -> Self {
+        Self { spec, ..self }
     }
 
     /// A create. For a kind with retry tokens, repeating it with the same token and body is one create.
@@ -56,35 +68,28 @@ impl<'a> Resources<'a> {
 
     /// The summaries that a listing with these parameters shows, all pages.
     pub async fn list(&self, scope: &Scope) -> Result<Listing, Error> {
-        let request = self.request(&self.description().list, "");
-        let request = scope.iter().fold(request, |request, (name, value)| {
-            // A parent that is part of the path is no parameter.
-            if self.description().list.parameters().any(|it| it == name) {
-                request
-            } else {
-                request.query(name, value)
-            }
-        });
+        let route = &self.description().list;
+        let in_query = scope.iter().filter(|(name, _)| route.parameters().all(|it| it != name.as_str()));
+        let request =
+            in_query.fold(self.request(route, ""), |request, (name, value)| request.query(name, value));
         self.client.shared_list(request.query("limit", &self.kind.page.to_string())).await
     }
 
-    /// An update, if the resource still has the given version.
+    /// An update, if the resource still has the given version. A change of the compartment alone is a call of its own where
+    /// the service has one.
     pub async fn update(&self, id: &str, body: &Value, if_match: Option<&str>) -> Accepted {
-        let request = self.request(&self.description().update, id).body(body.clone());
-        self.client.mutate(request.header("if-match", if_match)).await
+        let is_move = body.as_object().is_some_and(|body| body.keys().eq(["compartmentId"]));
+        let route = self.description().change_compartment.as_ref().filter(|_| is_move);
+        let request = self.request(route.unwrap_or(&self.description().update), id);
+        self.client.mutate(request.body(body.clone()).header("if-match", if_match)).await
     }
 
     /// A delete, if the resource still has the given version.
     pub async fn delete(&self, id: &str, if_match: Option<&str>) -> Accepted {
-        let request = self.request(&self.description().delete, id);
+        let route = &self.description().delete;
+        let request = self.request(route, id);
+        let request = if route.method == Method::DELETE { request } else { request.body(json!({})) };
         self.client.mutate(request.header("if-match", if_match)).await
-    }
-
-    /// Another call about a resource, by Oracle's name; none if the kind does not have it.
-    pub async fn act(&self, name: &str, id: &str, body: &Value, if_match: Option<&str>) -> Option<Accepted> {
-        let action = self.description().actions.iter().find(|action| action.call.name == name)?;
-        let request = self.request(&action.call, id).body(body.clone());
-        Some(self.client.mutate(request.header("if-match", if_match)).await)
     }
 
     /// A work request; `retry_after` says when to poll again.
@@ -100,27 +105,22 @@ impl<'a> Resources<'a> {
     }
 
     /// Why a work request failed, all pages.
-    pub async fn work_request_errors(&self, id: &str) -> Result<Response<Vec<WorkRequestEntry>>, Error> {
+    pub async fn work_request_errors(&self, id: &str) -> Result<Response<Vec<String>>, Error> {
         self.entries(self.calls().errors.as_ref(), id).await
     }
 
     /// What a work request did, all pages.
-    pub async fn work_request_logs(&self, id: &str) -> Result<Response<Vec<WorkRequestEntry>>, Error> {
+    pub async fn work_request_logs(&self, id: &str) -> Result<Response<Vec<String>>, Error> {
         self.entries(self.calls().logs.as_ref(), id).await
     }
 
-    async fn entries(
-        &self,
-        route: Option<&'static Route>,
-        id: &str,
-    ) -> Result<Response<Vec<WorkRequestEntry>>, Error> {
+    async fn entries(&self, route: Option<&'static Route>, id: &str) -> Result<Response<Vec<String>>, Error> {
         let Some(route) = route else { return Ok(Response::default()) };
-        let mut response = self.client.list(self.of_work_request(route, id).query("limit", PAGE)).await?;
-        let entries = std::mem::take(&mut response.body).iter().map(WorkRequestEntry::read).collect();
-        Ok(response.with_body(entries))
+        let entries = self.client.list(self.of_work_request(route, id).query("limit", PAGE)).await?;
+        Ok(entries.map(|entries| entries.iter().map(explanation).filter(|text| !text.is_empty()).collect()))
     }
 
-    fn description(&self) -> &'static crate::kind::Description {
+    fn description(&self) -> &'static Description {
         self.kind.description()
     }
 
@@ -129,17 +129,17 @@ impl<'a> Resources<'a> {
         calls.expect("a kind with work requests is checked to have calls for them")
     }
 
-    /// A request about the resource `id`, which is the last parameter of the path; the others are its parents.
+    /// A request about the resource `id`, which is the last parameter of the path, unless a field of the spec names it
+    /// there, as the others are.
     fn request(&self, route: &'static Route, id: &str) -> Request {
         let last = route.parameters().last().filter(|_| !id.is_empty());
-        let segments: Vec<&str> = route
-            .segments()
-            .map(|segment| match parameter(segment) {
-                None => segment,
-                Some(name) if Some(name) == last => id,
-                Some(name) => self.parents.get(name).and_then(Value::as_str).unwrap_or_default(),
-            })
-            .collect();
+        let value = |name: &str| match (Some(name) == last, &self.kind.address) {
+            (true, None) => id,
+            (true, Some(address)) => self.text(address),
+            (false, _) => self.text(name),
+        };
+        let segments: Vec<&str> =
+            route.segments().map(|segment| parameter(segment).map_or(segment, value)).collect();
         Request::new(&route.name, Target::of(self.kind.service), route.method.clone(), &segments)
     }
 
@@ -147,43 +147,18 @@ impl<'a> Resources<'a> {
         let segments: Vec<&str> =
             route.segments().map(|segment| parameter(segment).map_or(segment, |_| id)).collect();
         let target = self.calls().service.as_ref().map_or(Target::of(self.kind.service), Target::at);
-        Request::new(&route.name, target, Method::GET, &segments)
+        let request = Request::new(&route.name, target, Method::GET, &segments);
+        route.query.iter().fold(request, |request, name| request.query(name, self.text(name)))
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.spec.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 }
 
-/// An entry of a work request's errors or logs; a log has no code.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WorkRequestEntry {
-    pub code: Option<String>,
-    /// On one line.
-    pub message: String,
-    pub timestamp: Option<String>,
-}
-
-impl WorkRequestEntry {
-    pub(crate) fn read(value: &Value) -> Self {
-        let text = |name: &str| {
-            let text = one_line(value.get(name)?.as_str()?);
-            (!text.is_empty()).then_some(text)
-        };
-        Self {
-            code: text("code"),
-            message: text("message").unwrap_or_default(),
-            timestamp: text("timestamp"),
-        }
-    }
-}
-
-impl Client {
-    /// A mutation, whose response may have a body.
-    async fn mutate(&self, request: Request) -> Accepted {
-        let operation = request.operation();
-        response::json(self.send(request).await?, operation)
-    }
-
-    /// A read, whose response must have a body.
-    async fn read(&self, request: Request) -> Result<Response<Value>, Error> {
-        let operation = request.operation();
-        required_json(self.send(request).await?, operation)
-    }
+/// An entry of a work request's errors or logs on one line, with its code if it has one.
+pub(crate) fn explanation(entry: &Value) -> String {
+    let text = |name: &str| entry.get(name).and_then(Value::as_str).map(one_line).unwrap_or_default();
+    let texts = [text("code"), text("message")];
+    texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }

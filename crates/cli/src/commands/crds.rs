@@ -1,6 +1,8 @@
 //! `plimsoll crds`: the CRDs of the kinds that the operator reconciles.
 
-use operator::install::{definitions, install};
+use operator::api::rights;
+use operator::install::{definitions, grant, install};
+use oraclecloud::Catalogue;
 use serde_json::{Value, json};
 
 use crate::args::Format;
@@ -17,7 +19,8 @@ pub(super) fn run(args: &Crds, printer: &mut Printer) -> Outcome {
         return until_interrupted(apply(args, printer));
     }
     let kinds = catalogue(&args.kinds)?;
-    let all: Vec<Value> = args.controllers.iter().flat_map(|half| definitions(*half, &kinds)).collect();
+    let mut all: Vec<Value> = args.controllers.iter().flat_map(|half| definitions(*half, &kinds)).collect();
+    all.extend(rights_of(args, &kinds));
     match printer.format() {
         Format::Json => printer.structured(&json!({ "apiVersion": "v1", "kind": "List", "items": all }))?,
         Format::Text | Format::Yaml | Format::Diff | Format::Markdown => {
@@ -34,7 +37,11 @@ pub(super) fn run(args: &Crds, printer: &mut Printer) -> Outcome {
 
 async fn apply(args: &Crds, printer: &mut Printer) -> Outcome {
     let cluster = Cluster::connect(&args.cluster)?;
-    let installed = install(&cluster.session, &args.controllers, &catalogue(&args.kinds)?).await;
+    let kinds = catalogue(&args.kinds)?;
+    if !args.kinds.is_empty() {
+        grant(&cluster.session, &kinds).await.map_err(|error| operator::Error::from(error).diagnostic())?;
+    }
+    let installed = install(&cluster.session, &args.controllers, &kinds).await;
     for target in installed.map_err(|error| operator::Error::from(error).diagnostic())? {
         if printer.format() == Format::Text {
             printer.data(format_args!("{GOOD}served{GOOD:#} {}", target.name))?;
@@ -43,4 +50,13 @@ async fn apply(args: &Crds, printer: &mut Printer) -> Outcome {
         }
     }
     Ok(Exit::Success)
+}
+
+/// What the operator may do with kinds that are named; those that are installed by default are in `deploy/`.
+fn rights_of(args: &Crds, kinds: &Catalogue) -> Vec<Value> {
+    if args.kinds.is_empty() {
+        Vec::new()
+    } else {
+        kinds.kinds().iter().flat_map(|kind| rights(*kind)).collect()
+    }
 }

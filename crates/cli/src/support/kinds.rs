@@ -28,13 +28,15 @@ fn names(resource: &Resource) -> impl Iterator<Item = String> {
     long.into_iter().chain(resource.short_names.iter().cloned()).filter(|name| !name.is_empty())
 }
 
-/// The preference for a kind if the name is ambiguous: built-in kinds before others, stable versions first.
+/// The preference for a kind if the name is ambiguous: built-in kinds before others, those at Oracle Cloud last since they
+/// have the names of everything, stable versions first.
 fn rank(resource: &Resource) -> impl Ord + use<'_> {
     let group = resource.gvk.group();
     let ours = match group {
         "" => 0,
         _ if manifest::is_built_in_group(group) => 1,
-        _ => 2,
+        _ if oraclecloud::kind::service_of(group).is_none() => 2,
+        _ => 3,
     };
     (ours, group, Reverse(resource.version_priority()))
 }

@@ -1,6 +1,7 @@
 //! `plimsoll crds`
 
 use crate::program::{plimsoll, transcript};
+use oraclecloud::Catalogue;
 use testkit::Sandbox;
 
 #[test]
@@ -9,22 +10,31 @@ fn definitions_are_printed_as_they_are_deployed() {
     assert!(output.status.success(), "{}", transcript(&output));
     let printed = String::from_utf8(output.stdout).unwrap();
     let documents: Vec<&str> = printed.split("---\n").collect();
-    assert_eq!(documents.len(), 2, "{printed}");
-    assert!(documents[0].contains("name: queues.queue.oracle.com"), "{}", documents[0]);
-    let names = transcript(&plimsoll(&["crds", "--controllers=oci", "-o", "name"]).output().unwrap());
-    insta::assert_snapshot!(names, @r"
-    exit 0
-    customresourcedefinition.apiextensions.k8s.io/queues.queue.oracle.com
-    customresourcedefinition.apiextensions.k8s.io/streams.streaming.oracle.com
-    ");
+    let standard = Catalogue::standard();
+    assert_eq!(documents.len(), standard.kinds().len(), "{printed}");
+    assert!(printed.contains("name: queues.queue.oracle.com"), "{}", documents[0]);
     let json = plimsoll(&["crds", "--controllers=oci", "-o", "json"]).output().unwrap();
     let list: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!(list["items"].as_array().unwrap().len(), 2);
+    assert_eq!(list["items"].as_array().unwrap().len(), documents.len());
+}
+
+/// The operator has the rights on what is installed by default, and on nothing else.
+#[test]
+fn a_kind_that_is_asked_for_brings_its_role() {
+    let names = transcript(
+        &plimsoll(&["crds", "--controllers=oci", "--kinds=core/RouteTable", "-o", "name"]).output().unwrap(),
+    );
+    insta::assert_snapshot!(names, @r"
+    exit 0
+    customresourcedefinition.apiextensions.k8s.io/routetables.core.oracle.com
+    clusterrole.rbac.authorization.k8s.io/plimsoll-oci-routetables.core.oracle.com
+    clusterrolebinding.rbac.authorization.k8s.io/plimsoll-oci-routetables.core.oracle.com
+    ");
 }
 
 #[test]
 fn definitions_are_installed_and_served() {
-    let mut command = plimsoll(&["crds", "--controllers=oci", "--apply"]);
+    let mut command = plimsoll(&["crds", "--controllers=oci", "--kinds=queue/*,streaming/Stream", "--apply"]);
     let output = command.env("KUBECONFIG", Sandbox::shared().kubeconfig()).output().unwrap();
     insta::assert_snapshot!(transcript(&output), @r"
     exit 0

@@ -63,7 +63,11 @@ impl Decision<'_> {
 
     /// Ends the operation in flight: its result is recorded and its work request is no longer followed.
     pub(super) fn record(&mut self, class: Class, message: Option<String>) {
+        if class == Class::Succeeded {
+            self.remember_sent();
+        }
         let Some(operation) = self.status.status.tracker.current.take() else { return };
+        self.settle_sent(&operation, class);
         let record = operation.record;
         let generation = record.generation.or(Some(self.desired.generation));
         let last = self.status.last_operation().filter(|last| last.record.generation == generation);

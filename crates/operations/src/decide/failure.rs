@@ -8,7 +8,12 @@ use crate::service::Call;
 
 impl Decision<'_> {
     pub(super) fn on_failure(&mut self, call: Call, error: &CallError) -> Action {
-        let message = format!("{} {}: {error}", self.desired.kind.name, call.name());
+        let mut message = format!("{} {}: {error}", self.desired.kind.name, call.name());
+        if error.code.ends_with("AlreadyExists") {
+            message = format!(
+                "{message}; to take over the existing one, annotate this object with plimsoll.dev/adopt and its id"
+            );
+        }
         match (call, error.kind()) {
             // That the operation failed is known already; only the explanation is missing.
             (Call::ExplainFailure { work_request }, _) => self.on_operation_failed(&work_request, &[]),

@@ -22,7 +22,9 @@ impl Decision<'_> {
         let mut owned: Vec<&Resource> = resources
             .iter()
             .filter(|resource| resource.owner.as_deref() == Some(self.desired.uid.as_str()))
-            .filter(|resource| self.lifecycle(resource) != Some(Lifecycle::Deleted))
+            .filter(|resource| {
+                !matches!(self.lifecycle(resource), Some(Lifecycle::Deleted | Lifecycle::Scheduled))
+            })
             .collect();
         // Working resources come first, so that the leftover of a failed create does not hide a living one.
         owned.sort_by_key(|resource| {
@@ -167,6 +169,7 @@ impl Decision<'_> {
         }
         let mut operation = self.new_operation(Phase::Create);
         operation.record.body_hash = Some(body_hash(&self.desired.body));
+        operation.sent = self.sent_in(&self.desired.body);
         let token = operation.token.clone();
         self.track(operation);
         self.publish_in_flight(None);

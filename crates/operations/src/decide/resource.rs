@@ -24,9 +24,16 @@ impl Decision<'_> {
             return self.refuse_parent(&format!("{parameter} {id}"));
         }
         self.status.bind(&resource.id, self.now);
-        self.confirm_binding(&resource.scope);
+        let phase = self.status.current().map(|current| current.record.phase);
+        if matches!(resource.drift, Drift::Move(_)) && phase == Some(Phase::Update) {
+            // Soon it may be here or there: until it has arrived, no listing proves that it is gone.
+            self.status.status.binding = None;
+        } else {
+            self.confirm_binding(&resource.scope);
+        }
         match self.lifecycle(resource) {
             Some(Lifecycle::Deleted) => self.on_deleted(),
+            Some(Lifecycle::Scheduled) => self.on_scheduled(resource),
             Some(Lifecycle::Pending(phase)) => self.on_pending(phase, resource, retry_after),
             // Whatever its state, a resource to delete is deleted.
             _ if self.desired.deleting => self.start_delete(resource),
@@ -106,7 +113,8 @@ impl Decision<'_> {
 
     fn on_ready(&mut self, resource: &Resource) -> Action {
         let phase = self.status.current().map(|current| current.record.phase);
-        if let Drift::Update(body) = &resource.drift
+        let drift = self.whole_drift(&resource.drift);
+        if let Drift::Update(body) | Drift::Move(body) = &drift
             && phase == Some(Phase::Update)
             && self.may_be_unsent()
         {
@@ -118,10 +126,11 @@ impl Decision<'_> {
             Some(Phase::Delete) => self.status.status.tracker.current = None,
             None => {}
         }
-        match &resource.drift {
+        match &drift {
             Drift::None => self.ready(phase.filter(|phase| *phase != Phase::Delete)),
-            Drift::Update(body) => self.start_update(resource, body),
+            Drift::Update(body) | Drift::Move(body) => self.start_update(resource, body),
             Drift::Immutable(fields) => {
+                let fields: Vec<String> = fields.iter().map(|field| format!("spec.{field}")).collect();
                 let message = format!(
                     "cannot change {} after creation; restore the old value, or delete and recreate the object",
                     fields.join(", "),
@@ -159,8 +168,13 @@ impl Decision<'_> {
     }
 
     fn send_update(&mut self, resource: &Resource, body: &Value) -> Action {
+        let sent = self.sent_in(body);
         if let Some(current) = &mut self.status.status.tracker.current {
             current.record.body_hash = Some(body_hash(body));
+            current.sent = sent;
+        }
+        if matches!(resource.drift, Drift::Move(_)) {
+            self.status.status.binding = None;
         }
         let (id, if_match) = (resource.id.clone(), resource.etag.clone());
         Action::Call(Call::Update { id, body: body.clone(), if_match })
@@ -199,6 +213,19 @@ impl Decision<'_> {
         match self.retry_at(Phase::Create, None) {
             Some(time) => self.stalled_by_last_operation(time),
             None => self.start_delete(resource),
+        }
+    }
+
+    /// Its deletion is accepted. If we have asked for it, that is all there is to do.
+    fn on_scheduled(&mut self, resource: &Resource) -> Action {
+        if self.desired.deleting {
+            Action::RemoveFinalizer(FinalizeReason::DeletionScheduled)
+        } else if self.status.current().is_some_and(|current| current.record.phase == Phase::Delete) {
+            self.missing()
+        } else {
+            let message =
+                self.describe(resource, "is scheduled for deletion; cancel that, or delete the object");
+            self.stalled(StallReason::Attention, &message)
         }
     }
 

@@ -52,6 +52,7 @@ impl Decision<'_> {
                 current.record.work_request_id = Some(id.to_owned());
             }
         }
+        self.remember_sent();
         match (call, resource) {
             (Call::Create { .. }, Some(resource)) => {
                 self.status.bind(&resource.id, self.now);

@@ -27,6 +27,7 @@ fn full() -> Status {
         percent_complete: Percent::reported(40.0),
         updated_at: now,
         token: Some("uid-2-1".into()),
+        sent: [("adminPassword".into(), "0a1b".into())].into(),
         deadline: Some(now),
     };
     let record = OperationRecord {
@@ -69,6 +70,7 @@ fn full() -> Status {
                 secret: Some("ocicredentials".into()),
                 scope: [("compartmentId".into(), "c1".into())].into(),
             }),
+            sent: Some([("adminPassword".into(), "0a1b".into())].into()),
             message: Some("m".into()),
             reason: Some("Provisioning".into()),
             requested_at: Some(now),
@@ -97,7 +99,7 @@ fn every_name_is_the_published_one() {
                     "normalizedClass": "pending", "percentComplete": 40.0,
                     "message": "Queue create work request wr-7 is IN_PROGRESS", "updatedAt": time,
                     "startedAt": time, "generation": 2, "attempt": 1, "token": "uid-2-1", "bodyHash": "ab",
-                    "deadline": time,
+                    "sent": {"adminPassword": "0a1b"}, "deadline": time,
                 },
                 "lastOperation": {
                     "phase": "create", "normalizedClass": "failed", "workRequestId": "wr-6",
@@ -110,6 +112,7 @@ fn every_name_is_the_published_one() {
                 "region": "us-phoenix-1", "tenancy": "ocid1.tenancy", "secret": "ocicredentials",
                 "scope": {"compartmentId": "c1"},
             },
+            "sent": {"adminPassword": "0a1b"},
             "opcRequestId": "A/B/C", "ocid": "ocid1.queue", "message": "m", "reason": "Provisioning",
             "requestedAt": time, "createdAt": time, "updatedAt": time, "deletedAt": time,
         },

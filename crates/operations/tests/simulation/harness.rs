@@ -33,6 +33,7 @@ impl Harness {
                 generation: 1,
                 created_in_term: true,
                 body: service.create_body(&spec, UID),
+                unshown: None,
                 scope: service.scope(&spec),
                 identity: None,
                 policy: Policy::default(),

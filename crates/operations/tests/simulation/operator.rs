@@ -359,6 +359,7 @@ impl Simulation {
             generation: snapshot.generation,
             created_in_term: self.created >= self.term_began,
             body: self.service.create_body(&snapshot.spec, UID),
+            unshown: None,
             scope: self.service.scope(&snapshot.spec),
             identity: Some(identity(place)),
             policy: Policy::default(),

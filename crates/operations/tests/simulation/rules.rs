@@ -293,7 +293,7 @@ fn drift_in_an_immutable_field_is_reported_and_not_sent() {
             self.0.scope(spec)
         }
         fn read(&self, spec: &Spec, uid: &str, body: &Value) -> Option<operations::Resource> {
-            let fields = vec!["spec.compartmentId".to_owned()];
+            let fields = vec!["compartmentId".to_owned()];
             Some(operations::Resource { drift: Drift::Immutable(fields), ..self.0.read(spec, uid, body)? })
         }
         async fn call(&self, _: &Spec, _: &str, _: &Call) -> Result<Response, CallError> {

@@ -7,14 +7,14 @@
 use kube::core::schema::StructuralSchemaRewriter;
 use operations::{LegacyWorkRequestIds, Status};
 use oraclecloud::Kind;
-use oraclecloud::kind::{Field, Fields, Shape};
+use oraclecloud::kind::{Field, JSON_DATA, Model, Shape};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 /// What a user asks for. Enumerations are closed, and what cannot change is refused.
 pub(super) fn spec(kind: Kind) -> Value {
-    let mut schema = object(kind, &kind.spec, Use::Request);
+    let mut schema = object(kind, &kind.description().spec, Use::Request);
     let rules = rules(kind);
     if !rules.is_empty() {
         schema["x-kubernetes-validations"] = rules.into();
@@ -31,10 +31,8 @@ pub(super) fn status(kind: Kind) -> Value {
         let ids = derived::<LegacyWorkRequestIds>();
         properties.extend(ids["properties"].as_object().cloned().unwrap_or_default());
     }
-    let observed = kind
-        .status
-        .iter()
-        .map(|(name, field)| (observed_name(name).to_owned(), described(kind, field, Use::Response)));
+    let observed = properties_of(kind, &kind.description().status, Use::Response)
+        .map(|(name, schema)| (observed_name(name).to_owned(), schema));
     properties.extend(observed.collect::<Map<_, _>>());
     schema
 }
@@ -55,16 +53,34 @@ enum Use {
     Response,
 }
 
-fn object(kind: Kind, fields: &Fields, purpose: Use) -> Value {
-    let properties: Map<String, Value> =
-        fields.iter().map(|(name, field)| (name.clone(), described(kind, field, purpose))).collect();
-    let required: Vec<&String> =
-        fields.iter().filter(|(_, field)| field.required).map(|(name, _)| name).collect();
+fn object(kind: Kind, model: &Model, purpose: Use) -> Value {
+    let mut properties: Map<String, Value> =
+        properties_of(kind, model, purpose).map(|(name, schema)| (name.clone(), schema)).collect();
+    let is_one_of_several =
+        model.discriminator.is_some() && !std::ptr::eq(model, &raw const kind.description().spec);
+    let is_implied = |name: &String, field: &Field| {
+        model.discriminator.as_ref() == Some(name) && (is_one_of_several || field.default.is_some())
+    };
+    let required: Vec<&String> = model
+        .iter()
+        .filter(|(name, field)| (field.required || field.always) && !is_implied(name, field))
+        .map(|(name, _)| name)
+        .collect();
+    if is_one_of_several && purpose == Use::Request {
+        properties.entry(JSON_DATA).or_insert_with(|| json!({"type": "string"}));
+    }
     let mut schema = json!({"type": "object", "properties": properties});
     if purpose == Use::Request && !required.is_empty() {
         schema["required"] = json!(required);
     }
     schema
+}
+
+/// The schemas of fields; a response shows no secret.
+fn properties_of(kind: Kind, model: &Model, purpose: Use) -> impl Iterator<Item = (&String, Value)> {
+    let fields =
+        model.iter().filter(move |(_, field)| purpose == Use::Request || field.shape != Shape::Secret);
+    fields.map(move |(name, field)| (name, described(kind, field, purpose)))
 }
 
 fn described(kind: Kind, field: &Field, purpose: Use) -> Value {
@@ -93,7 +109,7 @@ fn shaped(kind: Kind, shape: &Shape, purpose: Use) -> Value {
         Shape::Map(of) => json!({"type": "object", "additionalProperties": shaped(kind, of, purpose)}),
         Shape::Model(name) => {
             let model = kind.model(name).expect("descriptions are checked when they are read");
-            let mut schema = object(kind, &model.fields, purpose);
+            let mut schema = object(kind, model, purpose);
             if let Some(doc) = &model.doc {
                 schema["description"] = json!(doc);
             }
@@ -117,8 +133,13 @@ fn secret() -> Value {
 
 fn rules(kind: Kind) -> Vec<Value> {
     let noun = kind.noun();
-    let fixed: Vec<(&String, &Field)> =
-        kind.spec.iter().filter(|(_, field)| !field.update && is_scalar(&field.shape)).collect();
+    let spec = &kind.description().spec;
+    let fixed: Vec<(&String, &Field)> = spec
+        .iter()
+        .filter(|(name, field)| {
+            !field.update && (*name != "compartmentId" || !kind.can_move()) && is_scalar(&field.shape)
+        })
+        .collect();
     let is_exclusive = |name: &String| kind.exclusive.iter().flatten().any(|it| it == name);
     let exclusive = kind.exclusive.iter().map(|group| {
         let (first, second) = (&group[0], &group[1]);
@@ -150,7 +171,26 @@ fn rules(kind: Kind) -> Vec<Value> {
         })
     });
     let own = kind.rules.iter().map(|rule| json!({"rule": rule.rule, "message": rule.message}));
-    exclusive.chain(required).chain(optional).chain(replaceable).chain(own).collect()
+    let of_types =
+        spec.discriminator.iter().flat_map(|by| spec.keys().flat_map(|name| of_types(spec, by, name)));
+    exclusive.chain(required).chain(optional).chain(replaceable).chain(of_types).chain(own).collect()
+}
+
+/// The rules of a field that not all types have, or that only some require.
+fn of_types(spec: &Model, by: &str, name: &str) -> Vec<Value> {
+    let with: Vec<(&str, bool)> = spec.variants_with(name).collect();
+    let rule = |types: Vec<&str>, rule: fn(&str, &str) -> String, what: &str| {
+        let is_one = types.iter().map(|it| format!("self.{by} == '{it}'")).collect::<Vec<_>>().join(" || ");
+        let is_one = format!("has(self.{by}) && ({is_one})");
+        let message = format!("{name} is {what} if {by} is {}", types.join(" or "));
+        (!types.is_empty()).then(|| json!({"rule": rule(&is_one, name), "message": message}))
+    };
+    let requiring = with.iter().filter(|(_, required)| *required).map(|(it, _)| *it).collect();
+    let all =
+        if with.len() < spec.variants.len() { with.iter().map(|(it, _)| *it).collect() } else { Vec::new() };
+    let allowed = rule(all, |is_one, name| format!("!has(self.{name}) || {is_one}"), "allowed only");
+    let needed = rule(requiring, |is_one, name| format!("has(self.{name}) || !({is_one})"), "required");
+    allowed.into_iter().chain(needed).collect()
 }
 
 /// Whether comparing two values costs an API server next to nothing; other fields are compared by the controller.

@@ -1,13 +1,16 @@
 //! The service of a described kind: bodies, drift and scopes by the description, calls by the client.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use operations::{Call, CallError, CallErrorKind, ExternalService, OWNER_TAG, Resource, Response, Scope};
+use operations::{
+    Body, Call, CallError, CallErrorKind, ExternalService, OWNER_TAG, Resource, Response, Scope, Unshown,
+};
 use oraclecloud::{Client, Kind};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::body::create_body;
+use super::body::{create_body, unshown, update_body};
 use super::drift::drift;
 use super::metrics::CloudMetrics;
 use super::observed::{tag_value, text};
@@ -33,6 +36,16 @@ impl Described {
     #[must_use]
     pub(super) fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
+    }
+
+    /// The body of an update that makes these changes.
+    pub fn update_body(&self, spec: &Value, changes: &Value) -> Value {
+        update_body(self.kind, spec, changes)
+    }
+
+    /// Whether a path with a name has led to a resource with another id.
+    fn is_another(&self, body: &Value, id: &str) -> bool {
+        self.kind.address.is_some() && text(body, &self.kind.id_field).is_some_and(|found| found != id)
     }
 
     async fn answer(&self, spec: &Value, uid: &str, call: &Call) -> Result<Response, CallError> {
@@ -64,7 +77,11 @@ impl ExternalService for Described {
     }
 
     fn create_body(&self, spec: &Value, uid: &str) -> Value {
-        self.secrets.mark(self.kind, create_body(self.kind, spec, uid))
+        self.secrets.mark(self.kind, &create_body(self.kind, spec, uid)).0
+    }
+
+    fn unshown(&self, spec: &Value) -> Option<BTreeMap<String, Unshown>> {
+        unshown(self.kind, spec, &self.secrets)
     }
 
     fn scope(&self, spec: &Value) -> Scope {
@@ -72,16 +89,15 @@ impl ExternalService for Described {
     }
 
     fn read(&self, spec: &Value, uid: &str, body: &Value) -> Option<Resource> {
-        let parents: Vec<&str> = self.kind.parents().collect();
         Some(Resource {
-            id: text(body, "id")?,
+            id: text(body, &self.kind.id_field)?,
             raw_state: text(body, "lifecycleState"),
             details: text(body, &self.kind.details),
             owner: body.get("freeformTags").and_then(|tags| tag_value(tags.get(OWNER_TAG)?)),
             drift: drift(self.kind, spec, uid, body),
             // What a path names, a response need not repeat.
             scope: self.listing(|name| {
-                text(body, name).or_else(|| parents.contains(&name).then(|| text(spec, name)).flatten())
+                text(body, name).or_else(|| text(spec, name).filter(|_| self.kind.is_place(name)))
             }),
             etag: None,
         })
@@ -98,18 +114,32 @@ impl ExternalService for Described {
                 self.answer(spec, uid, &call).await
             }
             Call::Create { token, body, not_after, replay } => {
-                let body = self.secrets.reveal(self.kind, body.clone())?;
+                let body = self.secrets.reveal(self.kind, body)?;
                 let (token, not_after, replay) = (token.clone(), *not_after, *replay);
                 self.answer(spec, uid, &Call::Create { token, body, not_after, replay }).await
             }
             Call::Update { id, body, if_match } => {
-                let body = self.secrets.reveal(self.kind, body.clone())?;
+                let body = self.secrets.reveal(self.kind, &self.update_body(spec, body))?;
                 let (id, if_match) = (id.clone(), if_match.clone());
                 self.answer(spec, uid, &Call::Update { id, body, if_match }).await
+            }
+            Call::Get { id, .. } => {
+                let response = self.answer(spec, uid, call).await?;
+                match &response.body {
+                    Body::Json(body) if self.is_another(body, id) => Err(replaced(self.kind)),
+                    _ => Ok(response),
+                }
             }
             _ => self.answer(spec, uid, call).await,
         }
     }
+}
+
+/// What has the name of a resource is not that resource.
+fn replaced(kind: Kind) -> CallError {
+    let message = format!("another {} has its name", kind.name);
+    let code = "NotAuthorizedOrNotFound".to_owned();
+    CallError { status: Some(404), code, message, ..CallError::default() }
 }
 
 /// The definition rejects such a spec; one that is older than the rule gets the same error.

@@ -10,13 +10,19 @@ use serde_json::{Map, Value, json};
 use super::body::sent;
 use super::observed::tag_value;
 
-/// How `shown` differs from the spec of the object `owner`. A field that the service never shows is not compared.
+/// How `shown` differs from the spec of the object `owner`. A field that the service does not show is not compared.
 pub(super) fn drift(kind: Kind, spec: &Value, owner: &str, shown: &Value) -> Drift {
-    let mut fixed = Vec::new();
-    let mut changes = tags(spec, owner, shown);
-    for (name, field) in &kind.spec {
+    let (mut changes, mut fixed, mut moved) = (Map::new(), Vec::new(), None);
+    for (name, value) in tags(spec, owner, shown) {
+        if kind.spec.get(&name).is_some_and(|field| field.update) {
+            changes.insert(name, value);
+        } else {
+            fixed.push(name);
+        }
+    }
+    for (name, field) in kind.spec.iter() {
         let is_tags = matches!(name.as_str(), "freeformTags" | "definedTags");
-        if is_tags || field.shape == Shape::Secret || !kind.status.contains_key(name) {
+        if is_tags || field.unread || kind.is_place(name) || !kind.status.contains_key(name) {
             continue;
         }
         let Some(wanted) = spec.get(name).map(|value| sent(kind, &field.shape, value)) else { continue };
@@ -26,14 +32,26 @@ pub(super) fn drift(kind: Kind, spec: &Value, owner: &str, shown: &Value) -> Dri
             // What cannot change is compared only if it is shown; an empty value asks for nothing.
             None => !field.update || [json!(""), json!([]), json!({})].contains(&wanted),
         };
-        match (is_same, field.update) {
-            (true, _) => {}
-            (false, true) => _ = changes.insert(name.clone(), wanted),
-            (false, false) => fixed.push(name.clone()),
+        if is_same {
+            continue;
+        }
+        if name == "compartmentId" && kind.can_move() {
+            moved = Some(json!({name: wanted}));
+            continue;
+        }
+        match (field.update, &field.updated) {
+            (false, _) => fixed.push(name.clone()),
+            (true, Some(updated)) => {
+                fixed.extend(not_taken(kind, name, (&field.shape, updated), &wanted, found));
+                changes.insert(name.clone(), wanted);
+            }
+            (true, None) => _ = changes.insert(name.clone(), wanted),
         }
     }
     if !fixed.is_empty() {
         Drift::Immutable(fixed)
+    } else if let Some(body) = moved {
+        Drift::Move(body)
     } else if changes.is_empty() {
         Drift::None
     } else {
@@ -41,9 +59,36 @@ pub(super) fn drift(kind: Kind, spec: &Value, owner: &str, shown: &Value) -> Dri
     }
 }
 
+/// The paths of what differs in an object and is not part of what an update takes of it.
+fn not_taken(
+    kind: Kind,
+    path: &str,
+    (shape, updated): (&Shape, &Shape),
+    wanted: &Value,
+    shown: Option<&Value>,
+) -> Vec<String> {
+    let models = shape.model().zip(updated.model()).and_then(|(a, b)| kind.model(a).zip(kind.model(b)));
+    let (Some((model, taken)), Some(wanted), Some(shown)) = (models, wanted.as_object(), shown) else {
+        return Vec::new();
+    };
+    let differing = wanted.iter().filter_map(|(name, wanted)| {
+        let (field, shown) = (model.get(name)?, shown.get(name).filter(|shown| !shown.is_null())?);
+        let path = format!("{path}.{name}");
+        match taken.get(name) {
+            _ if same(kind, &field.shape, wanted, shown) => None,
+            None => Some(vec![path]),
+            Some(updated) => {
+                Some(not_taken(kind, &path, (&field.shape, &updated.shape), wanted, Some(shown)))
+            }
+        }
+    });
+    differing.flatten().collect()
+}
+
 /// Whether a service treats two values as the same, as it does 30 and 30.0. What an object does not show counts as equal.
 fn same(kind: Kind, shape: &Shape, wanted: &Value, shown: &Value) -> bool {
     match (shape, wanted, shown) {
+        (Shape::Secret, ..) => true,
         (Shape::List(of), Value::Array(wanted), Value::Array(shown)) => match discriminator(kind, of) {
             // Others may be there, too.
             Some(name) => wanted.iter().all(|wanted| {

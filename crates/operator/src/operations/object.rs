@@ -38,7 +38,7 @@ pub fn recorded(kind: Kind, object: &DynamicObject, now: Timestamp) -> Result<St
 pub(super) fn show(kind: Kind, object: &mut DynamicObject, status: &Status, answer: Option<&Value>) {
     let stored = object.data.get("status").unwrap_or(&Value::Null);
     let id = status.ocid();
-    let shown = match answer.filter(|answer| answer.get("id").and_then(Value::as_str) == id) {
+    let shown = match answer.filter(|answer| answer.get(&kind.id_field).and_then(Value::as_str) == id) {
         Some(answer) => observed(kind, answer),
         None if text(&stored["status"], "ocid").as_deref() == id => kept(kind, stored),
         None => Map::new(),

@@ -3,7 +3,7 @@
 //! The response to a list has fewer fields and must not be used.
 
 use oraclecloud::Kind;
-use oraclecloud::kind::Shape;
+use oraclecloud::kind::{Part, Shape};
 use serde_json::{Map, Value, json};
 
 use crate::api::observed_name;
@@ -17,43 +17,29 @@ pub(super) fn observed(kind: Kind, body: &Value) -> Map<String, Value> {
 
 /// A value without what does not fit its shape; none if nothing is left. Empty lists and maps say no more than absent ones.
 fn project(kind: Kind, shape: &Shape, value: &Value) -> Option<Value> {
-    let filled = |value: Value| match &value {
-        Value::Array(entries) if entries.is_empty() => None,
-        Value::Object(entries) if entries.is_empty() => None,
-        _ => Some(value),
+    let fits = match (shape, value) {
+        (_, Value::Null) | (Shape::Secret, _) => false,
+        (Shape::Text | Shape::Time | Shape::OneOf(_), Value::String(text)) => !text.trim().is_empty(),
+        (Shape::Integer, value) => value.is_i64(),
+        (Shape::Any, _)
+        | (Shape::Number, Value::Number(_))
+        | (Shape::Boolean, Value::Bool(_))
+        | (Shape::List(_), Value::Array(_))
+        | (Shape::Map(_) | Shape::Model(_), Value::Object(_)) => true,
+        // Some services show no more of an object than the name of its type.
+        (Shape::Model(name), Value::String(_)) => {
+            return Some(json!({kind.model(name)?.discriminator.as_ref()?: value}));
+        }
+        _ => false,
     };
-    match (shape, value) {
-        (_, Value::Null) | (Shape::Secret, _) => None,
-        (Shape::Any, value) => Some(value.clone()),
-        (Shape::Text | Shape::Time | Shape::OneOf(_), Value::String(text)) => {
-            (!text.trim().is_empty()).then(|| value.clone())
-        }
-        (Shape::Integer, Value::Number(number)) => number.as_i64().map(Value::from),
-        (Shape::Number, Value::Number(_)) | (Shape::Boolean, Value::Bool(_)) => Some(value.clone()),
-        (Shape::List(of), Value::Array(entries)) => {
-            filled(entries.iter().filter_map(|entry| project(kind, of, entry)).collect())
-        }
-        (Shape::Map(of), Value::Object(entries)) => {
-            let entry = |value: &Value| match **of {
-                Shape::Text => tag_value(value).map(Value::from),
-                _ => project(kind, of, value),
-            };
-            filled(entries.iter().filter_map(|(name, value)| Some((name.clone(), entry(value)?))).collect())
-        }
-        (Shape::Model(name), value) => {
-            let model = kind.model(name)?;
-            let known = model.fields.iter().filter_map(|(name, field)| {
-                Some((name.clone(), project(kind, &field.shape, value.get(name)?)?))
-            });
-            let mut fields: Map<String, Value> = known.collect();
-            if let Some(name) = &model.discriminator {
-                // Some services show no more than the name of the type.
-                fields.insert(name.clone(), json!(value.get(name).unwrap_or(value).as_str()?));
-            }
-            filled(fields.into())
-        }
-        _ => None,
-    }
+    let shown = fits.then(|| {
+        kind.rebuild(shape, value, &mut |part, shape, value| match (part, shape) {
+            (Part::Field(_, None), _) => None,
+            (Part::Key(_), Shape::Text) => tag_value(value).map(Value::from),
+            _ => project(kind, shape, value),
+        })
+    });
+    shown.filter(|shown| *shape == Shape::Any || (*shown != json!([]) && *shown != json!({})))
 }
 
 /// A text of a response that is not blank.

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use manifest::{Namespace, ObjectRef};
 use operations::CallError;
 use oraclecloud::Kind;
-use oraclecloud::kind::{Fields, Shape};
+use oraclecloud::kind::{Part, Shape, rebuild_object};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
@@ -37,8 +39,9 @@ impl Secrets {
         spec: &Value,
     ) -> Result<Self, ApiError> {
         let mut names = Vec::new();
-        visit(kind, &kind.spec, &mut spec.clone(), "spec", &mut |_, _, value| {
+        replaced(kind, spec, &mut |_, _, _, value| {
             names.extend(secret_name(value).map(str::to_owned));
+            Value::Null
         });
         let mut secrets = Self::NONE;
         for name in names {
@@ -51,34 +54,44 @@ impl Secrets {
         Ok(secrets)
     }
 
-    /// A body in which each reference to a Secret says which version of it is meant: a rotated password is a new body.
-    pub(super) fn mark(&self, kind: Kind, mut body: Value) -> Value {
-        visit(kind, &kind.spec, &mut body, "spec", &mut |_, _, value| {
-            if let Some(known) = secret_name(value).and_then(|name| self.0.get(name)) {
-                value["secret"]["uid"] = known.uid.clone();
-                value["secret"]["resourceVersion"] = known.resource_version.clone();
+    /// A body in which each reference to a Secret says which version of it is meant: a rotated password is a new body. And
+    /// whether all of these Secrets are there.
+    pub(super) fn mark(&self, kind: Kind, body: &Value) -> (Value, bool) {
+        let mut is_complete = true;
+        let marked = replaced(kind, body, &mut |_, _, _, value| {
+            let mut value = value.clone();
+            match secret_name(&value).map(|name| self.0.get(name)) {
+                Some(Some(known)) => {
+                    value["secret"]["uid"] = known.uid.clone();
+                    value["secret"]["resourceVersion"] = known.resource_version.clone();
+                }
+                Some(None) => is_complete = false,
+                None => {}
             }
+            value
         });
-        body
+        (marked, is_complete)
     }
 
     /// A body to send: each reference is replaced by the value of the Secret.
-    pub(super) fn reveal(&self, kind: Kind, mut body: Value) -> Result<Value, CallError> {
+    pub(super) fn reveal(&self, kind: Kind, body: &Value) -> Result<Value, CallError> {
         let mut problem = None;
-        visit(kind, &kind.spec, &mut body, "spec", &mut |path, field, value| {
-            let Some(name) = secret_name(value) else { return };
-            match self.0.get(name).map(|secret| secret.value(field)) {
-                Some(Some(text)) => *value = json!(text.expose_secret()),
+        let revealed = replaced(kind, body, &mut |path, entry, base64, value| {
+            let Some(name) = secret_name(value) else { return value.clone() };
+            match self.0.get(name).map(|secret| secret.value(entry)) {
+                Some(Some(text)) if base64 => return json!(BASE64_STANDARD.encode(text.expose_secret())),
+                Some(Some(text)) => return json!(text.expose_secret()),
                 Some(None) => {
                     let entries =
-                        if field == ENTRY { field.to_owned() } else { format!("{field} or {ENTRY}") };
+                        if entry == ENTRY { entry.to_owned() } else { format!("{entry} or {ENTRY}") };
                     problem = Some(format!("{path}: the Secret {name} has no entry {entries}"));
                 }
                 None => problem = Some(format!("{path}: there is no Secret {name}")),
             }
+            Value::Null
         });
         match problem {
-            None => Ok(body),
+            None => Ok(revealed),
             Some(message) => {
                 let code = "MissingSecret".to_owned();
                 Err(CallError { status: Some(400), code, message, ..CallError::default() })
@@ -105,55 +118,39 @@ fn secret_name(value: &Value) -> Option<&str> {
     value.get("secret")?.get("secretName")?.as_str()
 }
 
-/// Calls `found` with the path, the name and the value of every field that is kept in a Secret.
-fn visit(
-    kind: Kind,
-    fields: &Fields,
-    object: &mut Value,
-    path: &str,
-    found: &mut dyn FnMut(&str, &str, &mut Value),
-) {
-    let Some(values) = object.as_object_mut() else { return };
-    for (name, value) in values {
-        if let Some(field) = fields.get(name) {
-            visit_shape(kind, &field.shape, value, &format!("{path}.{name}"), name, found);
-        }
-    }
+/// A body in which `found` replaces every value that is kept in a Secret, given its path, the name of its field, and
+/// whether it is sent in base64.
+fn replaced(kind: Kind, body: &Value, found: Found<'_>) -> Value {
+    rebuild_object(&kind.description().spec, body, &mut |part, shape, value| {
+        Some(replaced_in(kind, part, ("spec", "", false), shape, value, found))
+    })
 }
 
-fn visit_shape(
+type Found<'a> = &'a mut dyn FnMut(&str, &str, bool, &Value) -> Value;
+
+fn replaced_in(
     kind: Kind,
+    part: Part<'_>,
+    (path, entry, base64): (&str, &str, bool),
     shape: &Shape,
-    value: &mut Value,
-    path: &str,
-    name: &str,
-    found: &mut dyn FnMut(&str, &str, &mut Value),
-) {
-    match (shape, value) {
-        (Shape::Secret, value) => found(path, name, value),
-        (Shape::List(of), Value::Array(entries)) => {
-            for (index, entry) in entries.iter_mut().enumerate() {
-                visit_shape(kind, of, entry, &format!("{path}[{index}]"), name, found);
-            }
-        }
-        (Shape::Map(of), Value::Object(entries)) => {
-            for (key, entry) in entries {
-                visit_shape(kind, of, entry, &format!("{path}.{key}"), name, found);
-            }
-        }
-        (Shape::Model(model), value) => {
-            if let Some(model) = kind.model(model) {
-                visit(kind, &model.fields, value, path, found);
-            }
-        }
-        _ => {}
+    value: &Value,
+    found: Found<'_>,
+) -> Value {
+    let (path, entry, base64) = match part {
+        Part::Index(index) => (format!("{path}[{index}]"), entry, base64),
+        Part::Key(key) => (format!("{path}.{key}"), entry, base64),
+        Part::Field(name, field) => (format!("{path}.{name}"), name, field.is_some_and(|field| field.base64)),
+    };
+    if *shape == Shape::Secret {
+        return found(&path, entry, base64, value);
     }
+    kind.rebuild(shape, value, &mut |part, shape, value| {
+        Some(replaced_in(kind, part, (&path, entry, base64), shape, value, found))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use base64::Engine as _;
-    use base64::prelude::BASE64_STANDARD;
     use oraclecloud::{Catalogue, Service};
 
     use super::*;
@@ -169,14 +166,15 @@ mod tests {
         });
         let secrets = Secrets([("login".to_owned(), Stored::of(secret.as_object().unwrap()))].into());
         let named = |name: &str| json!({"title": "t", "password": {"secret": {"secretName": name}}});
-        let marked = secrets.mark(kind, named("login"));
+        let (marked, is_complete) = secrets.mark(kind, &named("login"));
+        assert!(is_complete);
         let version = json!({"secretName": "login", "uid": "u1", "resourceVersion": "7"});
         assert_eq!(marked, json!({"title": "t", "password": {"secret": version}}));
-        assert_eq!(secrets.reveal(kind, marked), Ok(json!({"title": "t", "password": "hunter2"})));
-        let missing = secrets.reveal(kind, secrets.mark(kind, named("nowhere"))).unwrap_err();
+        assert_eq!(secrets.reveal(kind, &marked), Ok(json!({"title": "t", "password": "hunter2"})));
+        let missing = secrets.reveal(kind, &secrets.mark(kind, &named("nowhere")).0).unwrap_err();
         assert_eq!(missing.message, "spec.password: there is no Secret nowhere");
         let empty = Secrets([("login".to_owned(), Stored::of(&Object::new()))].into());
-        let missing = empty.reveal(kind, named("login")).unwrap_err();
+        let missing = empty.reveal(kind, &named("login")).unwrap_err();
         assert_eq!(missing.message, "spec.password: the Secret login has no entry password");
     }
 }

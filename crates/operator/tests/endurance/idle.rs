@@ -133,6 +133,6 @@ async fn one_poll_after_the_end_is_enough() {
 
 /// A line of measurements.
 #[expect(clippy::print_stderr, reason = "the only way for a test to say what it measured")]
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     eprintln!("{line}");
 }

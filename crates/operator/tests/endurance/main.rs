@@ -4,7 +4,10 @@
 
 mod frozen;
 mod idle;
+mod kinds;
 mod matrix;
+#[path = "../operations/objects.rs"]
+mod objects;
 mod place;
 mod process;
 mod soak;

@@ -27,10 +27,15 @@ const AT_ONCE: usize = 6;
 /// The sample that `cargo test` takes of the larger matrices.
 const SAMPLE: usize = 12;
 
+/// The three ways in which operations are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
+    /// By their work requests.
     Queue,
+    /// By the state of the resource.
     Stream,
+    /// By the state of the resource, although responses name a work request.
+    StreamWithBreadcrumb,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +66,10 @@ impl fmt::Display for Run {
 impl Run {
     /// Runs it and checks the outcome; returns the number of requests until it ended or was cut off.
     async fn make(self) -> Vec<String> {
-        let place = Place::new("crash", quick(), None).await;
+        let place = Place::new("crash", quick(self.kind), None).await;
         let object = match self.kind {
             Kind::Queue => place.queue("it"),
-            Kind::Stream => place.stream("it"),
+            Kind::Stream | Kind::StreamWithBreadcrumb => place.stream("it"),
         };
         if self.kind == Kind::Queue {
             place.namespace.apply_as("person", &place.credentials()).await;
@@ -106,8 +111,8 @@ impl Run {
             let change = json!({"spec": {"freeformTags": {"team": "checkout"}}});
             place.namespace.merge_as("person", object, &change).await;
         } else {
-            let kind = format!("{:?}", self.kind);
-            place.namespace.kubectl(&["delete", "--wait=false", &kind, "it"]).unwrap();
+            let kind = object["kind"].as_str().unwrap();
+            place.namespace.kubectl(&["delete", "--wait=false", kind, "it"]).unwrap();
         }
     }
 
@@ -183,7 +188,7 @@ fn start(place: &Place) -> Operator {
 }
 
 /// Operations that end after two polls.
-fn quick() -> Script {
+fn quick(kind: Kind) -> Script {
     let steps = vec![TimelineStep { status: "IN_PROGRESS".to_owned(), percent: 50.0 }];
     let timeline = Timeline { steps, ..Timeline::default() };
     let operations = [
@@ -195,7 +200,8 @@ fn quick() -> Script {
         Operation::DeleteStream,
     ];
     let of = |operation| TimelineRule { operation, name: None, times: None, timeline: timeline.clone() };
-    Script { timelines: operations.map(of).to_vec(), ..Script::default() }
+    let stream_work_requests = kind == Kind::StreamWithBreadcrumb;
+    Script { timelines: operations.map(of).to_vec(), stream_work_requests, ..Script::default() }
 }
 
 /// All runs that kill the operator during one action, after an undisturbed run that counts its requests.
@@ -225,7 +231,7 @@ async fn make_all(runs: Vec<Run>) {
 async fn wherever_the_operator_is_killed_the_next_one_converges() {
     let is_whole = seed::is_whole();
     let (mut sure, mut rest) = (Vec::new(), Vec::new());
-    for kind in [Kind::Queue, Kind::Stream] {
+    for kind in [Kind::Queue, Kind::Stream, Kind::StreamWithBreadcrumb] {
         for action in [Action::Create, Action::Update, Action::Delete] {
             let runs = every_run(kind, action).await;
             eprint(&format!("{action:?} {kind:?}: {} requests", runs.len() / 2));

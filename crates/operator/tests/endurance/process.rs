@@ -135,8 +135,14 @@ pub(crate) fn grant() {
     static GRANTED: std::sync::Once = std::sync::Once::new();
     GRANTED.call_once(|| {
         let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
-        for file in ["crds", "namespace.yaml", "service-account.yaml", "roles-common.yaml", "roles-oci.yaml"]
-        {
+        for file in [
+            "crds",
+            "namespace.yaml",
+            "service-account.yaml",
+            "roles-common.yaml",
+            "roles-oci.yaml",
+            "roles-oci-kinds.yaml",
+        ] {
             let path = deploy.join(file).display().to_string();
             let output = Sandbox::shared().kubectl(&[
                 "apply",

@@ -59,7 +59,7 @@ const CALLS_PER_SECOND: f64 = 10_000.0;
 fn calls(server: &Server, per_second: f64) -> oraclecloud::Settings {
     let mut endpoints = Endpoints::default();
     // Each region has resources of its own.
-    endpoints.add(&format!("{}/{{region}}", server.url())).unwrap();
+    endpoints.add(&format!("{}/{{region}}/{{service}}", server.url())).unwrap();
     oraclecloud::Settings {
         deadline: Duration::from_secs(60),
         endpoints,

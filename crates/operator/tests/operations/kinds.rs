@@ -103,7 +103,8 @@ async fn a_queue_keeps_what_cannot_be_changed() {
         ("full", json!({"retentionInSeconds": 3601}), Some(fixed)),
         ("full", json!({"retentionInSeconds": 0}), Some(fixed)),
         ("full", json!({"retentionInSeconds": null}), Some(fixed)),
-        ("full", json!({"compartmentId": "c2"}), Some("compartmentId cannot be changed")),
+        ("full", json!({"compartmentId": "c2"}), None),
+        ("full", json!({"compartmentId": null}), Some("spec.compartmentId")),
         ("plain", json!({"retentionInSeconds": 86_400}), None),
     ] {
         assert_refusal(&fields, queues.change(name, &fields).await.as_deref(), expected);
@@ -159,6 +160,39 @@ async fn a_stream_keeps_what_cannot_be_changed() {
         ("pooled", json!({"retentionInHours": 24}), None),
     ] {
         assert_refusal(&fields, streams.change(name, &fields).await.as_deref(), expected);
+    }
+}
+
+#[tokio::test]
+async fn an_object_of_several_types_has_the_fields_of_its_type() {
+    let connections = Admission::of("databasemigration/Connection", &namespace("types").await);
+    let oracle = json!({
+        "connectionType": "ORACLE", "technologyType": "ORACLE_DATABASE", "displayName": "a", "compartmentId": "c1",
+        "vaultId": "v1", "keyId": "k1", "username": "u", "password": {"secret": {"secretName": "login"}},
+    });
+    for (fields, expected) in [
+        (json!({}), None),
+        (json!({"sshHost": "h"}), None),
+        (json!({"connectionType": "MONGO"}), Some("spec.connectionType: Unsupported value")),
+        (json!({"password": "hunter2"}), Some("spec.password")),
+        (
+            json!({"securityProtocol": "TLS"}),
+            Some("securityProtocol is allowed only if connectionType is MYSQL"),
+        ),
+        (json!({"connectionType": "MYSQL"}), Some("databaseName is required if connectionType is MYSQL")),
+        (json!({"keyId": null}), Some("spec.keyId: Required value")),
+    ] {
+        let mut spec = oracle.clone();
+        spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        assert_refusal(&fields, connections.create(&spec).await.as_deref(), expected);
+    }
+    let databases = Admission::of("database/AutonomousDatabase", &namespace("adb").await);
+    for (fields, expected) in [
+        (json!({"compartmentId": "c1"}), None),
+        (json!({"compartmentId": "c1", "sourceId": "d1"}), Some("sourceId is allowed only if source is")),
+        (json!({"compartmentId": "c1", "source": "DATABASE"}), Some("sourceId is required if source is")),
+    ] {
+        assert_refusal(&fields, databases.create(&fields).await.as_deref(), expected);
     }
 }
 

@@ -7,13 +7,16 @@ mod bench;
 mod cluster;
 mod identities;
 mod kinds;
+mod objects;
 mod osok;
 mod osok_defects;
 mod reconcile;
 mod rivals;
+mod sdk;
 mod shards;
 mod tenants;
 mod third;
+mod tier1;
 
 use testkit::{Namespace, Sandbox};
 

@@ -1,45 +1,31 @@
-//! A kind that a third party adds: a description and no code. Everything else is inherited.
+//! Kinds that a third party adds: descriptions and no code. Everything else is inherited.
 
-use cluster::Connection;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, Patch, PatchParams};
-use operator::api::{crd_name, definition};
+use cluster::{Connection, Session};
+use operator::Half;
+use operator::install::{grant, install};
 use operator::operations::FINALIZER;
 use oraclecloud::{Catalogue, Service};
-use oraclecloud_emulator::{Operation, Script};
+use oraclecloud_emulator::{Fault, FaultKind, Operation, Script};
 use serde_json::{Value, json};
-use testkit::Namespace;
 
 use super::bench::{Bench, at_home, condition, ocid, quick, secret, shared_types, text};
 use super::namespace;
 
-/// What `deploy/` grants for a kind, for this one: a kind brings no rights of its own.
-fn grant(namespace: &Namespace) {
-    let account = "--serviceaccount=plimsoll-system:plimsoll-operator";
-    for (role, verbs, resource) in [
-        ("topics", "--verb=get,list,watch,patch", "--resource=topics.thirdparty.oracle.com"),
-        ("topics-status", "--verb=update", "--resource=topics.thirdparty.oracle.com/status"),
-    ] {
-        namespace.kubectl(&["create", "role", role, verbs, resource]).unwrap();
-        namespace.kubectl(&["create", "rolebinding", role, &format!("--role={role}"), account]).unwrap();
-    }
+/// An operator that serves the kinds of the file, with the rights that follow from them.
+async fn third_party(test: &str) -> Bench {
+    let kinds = Catalogue::from(Service::read(include_str!("topic.json")).unwrap());
+    let namespace = namespace(test).await;
+    let administrator = Session::new(namespace.client().clone());
+    grant(&administrator, &kinds).await.unwrap();
+    install(&administrator, &[Half::Oci], &kinds).await.unwrap();
+    let options =
+        operator::Options { operations: quick(), kinds, ..operator::Options::on(Connection::default()) };
+    Bench::within(namespace, test, Script::default(), options, at_home).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_described_kind_inherits_everything() {
-    let kinds = Catalogue::from(Service::read(include_str!("topic.json")).unwrap());
-    let kind = kinds.kinds()[0];
-    let namespace = namespace("third").await;
-    let crds = Api::<CustomResourceDefinition>::all(namespace.client().clone());
-    let force = PatchParams::apply("person").force();
-    crds.patch(&crd_name(kind), &force, &Patch::Apply(&definition(kind))).await.unwrap();
-    let crd = format!("crd/{}", crd_name(kind));
-    namespace.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &crd]).unwrap();
-    grant(&namespace);
-    let options =
-        operator::Options { operations: quick(), kinds, ..operator::Options::on(Connection::default()) };
-    let bench = Bench::within(namespace, "third", Script::default(), options, at_home).await;
-
+    let bench = third_party("third").await;
     let topic = |fields: Value| {
         let mut spec = json!({
             "forumId": "f1", "title": "News", "tone": "CALM",
@@ -96,4 +82,63 @@ async fn a_described_kind_inherits_everything() {
     assert_eq!(bench.effects(Operation::named("CreateTopic")), 1);
     assert_eq!(bench.effects(Operation::named("DeleteTopic")), 1);
     assert_eq!(bench.server.resources().iter().filter(|it| it["lifecycleState"] != "TERMINATED").count(), 0);
+}
+
+/// It has no tags, no states and no delete; paths name it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kind_without_tags_is_found_again_by_its_name_and_nothing_else_is() {
+    let bench = third_party("untagged").await;
+    let kind = FaultKind::ResetAfter;
+    bench.server.faults().inject(Fault {
+        operation: Operation::named("CreateBadge"),
+        nth: 1,
+        times: 1,
+        kind,
+    });
+    let badge = |name: &str, fields: Value| {
+        let mut spec = json!({"name": "gold", "compartmentId": bench.server.compartment(), "form": "ROUND", "radius": 3});
+        spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        json!({
+            "apiVersion": "thirdparty.oracle.com/v1beta1", "kind": "Badge", "metadata": {"name": name},
+            "spec": spec,
+        })
+    };
+    // The response to the create is lost.
+    let made = bench.apply(&badge("first", json!({"motto": "onwards"}))).await;
+    let ready = bench.until_ready(&made).await;
+    assert_eq!(bench.effects(Operation::named("CreateBadge")), 1);
+    assert_eq!(bench.server.resources()[0]["id"], json!(ocid(&ready)));
+
+    let other = bench.apply(&badge("second", json!({}))).await;
+    let stalled = bench.until_stalled(&other, "Rejected").await;
+    let message = text(&condition(&stalled, "Stalled")["message"]);
+    assert!(message.contains("AlreadyExists") && message.contains("plimsoll.dev/adopt"), "{message}");
+    bench.namespace.kubectl(&["delete", "--wait", "--timeout=60s", "badge/second"]).unwrap();
+    assert_eq!(bench.server.resources().len(), 1, "what another object has is left alone");
+
+    // A field that no response shows is sent once.
+    bench.change(&made, &json!({"spec": {"motto": "upwards"}})).await;
+    let before = ready["status"]["status"]["sent"]["motto"].clone();
+    bench.until(&made, "sent", |badge| badge["status"]["status"]["sent"]["motto"] != before).await;
+    bench.another_look(&made, Operation::named("GetBadge")).await;
+    assert_eq!(bench.effects(Operation::named("UpdateBadge")), 1);
+
+    bench.change(&made, &json!({"spec": {"compartmentId": "elsewhere"}})).await;
+    bench.until(&made, "moved", |badge| badge["status"]["compartmentId"] == "elsewhere").await;
+    bench.until_ready(&made).await;
+    assert_eq!(bench.effects(Operation::named("MoveBadge")), 1);
+    let refused = bench.namespace.kubectl(&[
+        "patch",
+        "badge",
+        "first",
+        "--type=merge",
+        "-p",
+        r#"{"spec": {"side": 1}}"#,
+    ]);
+    let refused = format!("{:?}", refused.unwrap_err());
+    assert!(refused.contains("side is allowed only if form is SQUARE"), "{refused}");
+
+    bench.namespace.kubectl(&["delete", "--wait", "--timeout=60s", "badge/first"]).unwrap();
+    assert_eq!(bench.effects(Operation::named("RetireBadge")), 1);
+    assert_eq!(bench.server.resources(), Vec::<Value>::new());
 }

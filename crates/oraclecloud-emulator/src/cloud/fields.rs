@@ -1,7 +1,7 @@
 //! The fields of resources by their description: which bodies are accepted, and what is shown.
 
 use oraclecloud::Kind;
-use oraclecloud::kind::{Field, Fields, JSON_DATA, Shape};
+use oraclecloud::kind::{Field, JSON_DATA, Model, Shape};
 use serde_json::{Map, Value, json};
 
 use crate::reply::ApiError;
@@ -11,31 +11,21 @@ const MAX_TAGS: usize = 64;
 
 /// The fields of a new resource, with defaults.
 pub(super) fn validate_create(kind: Kind, body: &Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
-    let parents: Vec<&str> = kind.parents().collect();
-    let taken = |name: &str| !parents.contains(&name);
-    for name in body.keys() {
-        match kind.spec.get(name) {
-            Some(field) if taken(name) && !field.late => {}
-            _ if kind.status.contains_key(name) => {
-                return Err(ApiError::invalid(format!("{name} cannot be set.")));
-            }
-            _ => return Err(unknown(name)),
-        }
-    }
-    let mut fields = Map::new();
-    for (name, field) in kind.spec.iter().filter(|(name, _)| taken(name)) {
-        match body.get(name).filter(|value| !value.is_null()) {
-            Some(value) => {
-                check(kind, name, field, value)?;
-                fields.insert(name.clone(), value.clone());
-            }
-            None if field.required => return Err(ApiError::missing(name)),
-            None => {}
-        }
-    }
-    if kind.spec[&kind.name_field].required
-        && fields.get(&kind.name_field).and_then(Value::as_str).is_none_or(str::is_empty)
+    let spec = &kind.description().spec;
+    let mut fields: Map<String, Value> = body
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    if let Some(name) = &spec.discriminator
+        && let Some(default) = spec.get(name).and_then(|field| field.default.clone())
     {
+        fields.entry(name.clone()).or_insert(default);
+    }
+    let taken = |name: &str, field: &Field| !kind.is_place(name) && !field.late;
+    check_object(kind, "", spec, &fields, taken)?;
+    let name = fields.get(&kind.name_field);
+    if taken(&kind.name_field, &spec[&kind.name_field]) && name.is_some_and(|name| name == "") {
         return Err(ApiError::missing(&kind.name_field));
     }
     for group in &kind.exclusive {
@@ -43,7 +33,7 @@ pub(super) fn validate_create(kind: Kind, body: &Map<String, Value>) -> Result<M
             return Err(ApiError::invalid(format!("Exactly one of {} is required.", group.join(" and "))));
         }
     }
-    for (name, field) in &kind.spec {
+    for (name, field) in spec.of_variant(spec.variant(&fields.clone())) {
         if let Some(default) = default(field) {
             fields.entry(name.clone()).or_insert(default);
         }
@@ -59,31 +49,43 @@ pub(super) fn validate_update(kind: Kind, body: &Map<String, Value>) -> Result<M
         if !field.update {
             return Err(ApiError::invalid(format!("{name} cannot be changed.")));
         }
-        check(kind, name, field, value)?;
+        match &field.updated {
+            Some(shape) => check_shape(kind, name, shape, value)?,
+            None => check(kind, name, field, value)?,
+        }
         change.insert(name.clone(), value.clone());
     }
-    Ok(change)
+    match kind.spec.iter().find(|(name, field)| field.always && !change.contains_key(*name)) {
+        Some((name, _)) => Err(ApiError::missing(name)),
+        None => Ok(change),
+    }
 }
 
-/// The body of another call, with all that it requires.
-pub(super) fn validate_action(
-    kind: Kind,
-    fields: &Fields,
-    body: &Map<String, Value>,
-) -> Result<Map<String, Value>, ApiError> {
-    check_object(kind, "", fields, body)?;
-    Ok(body.iter().filter(|(name, _)| kind.status.contains_key(*name)).map(owned).collect())
-}
-
-fn owned((name, value): (&String, &Value)) -> (String, Value) {
-    (name.clone(), value.clone())
+/// Where a resource is moved to.
+pub(super) fn validate_move(body: &Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
+    match body.iter().find(|(name, _)| *name != "compartmentId") {
+        Some((name, _)) => Err(unknown(name)),
+        None if !body.get("compartmentId").is_some_and(Value::is_string) => {
+            Err(ApiError::missing("compartmentId"))
+        }
+        None => Ok(body.clone()),
+    }
 }
 
 fn unknown(name: &str) -> ApiError {
     ApiError::invalid(format!("{name} is unknown."))
 }
 
+fn not(path: &str, expected: &str) -> ApiError {
+    ApiError::invalid(format!("{path} must be {expected}."))
+}
+
 fn check(kind: Kind, path: &str, field: &Field, value: &Value) -> Result<(), ApiError> {
+    if let (Some(values), Some(text)) = (kind.known_values(path), value.as_str())
+        && !values.iter().any(|value| value == text)
+    {
+        return Err(not(path, &format!("one of {}", values.join(", "))));
+    }
     let bounds = field.accepts.or(match (field.minimum, field.maximum) {
         (None, None) => None,
         (least, most) => Some((least.unwrap_or(i64::MIN), most.unwrap_or(i64::MAX))),
@@ -96,10 +98,6 @@ fn check(kind: Kind, path: &str, field: &Field, value: &Value) -> Result<(), Api
     check_shape(kind, path, &field.shape, value)
 }
 
-fn not(path: &str, expected: &str) -> ApiError {
-    ApiError::invalid(format!("{path} must be {expected}."))
-}
-
 fn check_shape(kind: Kind, path: &str, shape: &Shape, value: &Value) -> Result<(), ApiError> {
     let expected = match (shape, value) {
         (Shape::Any, _)
@@ -109,46 +107,30 @@ fn check_shape(kind: Kind, path: &str, shape: &Shape, value: &Value) -> Result<(
         (Shape::Integer, value) if value.is_i64() || value.is_u64() => return Ok(()),
         (Shape::Time, Value::String(text)) if text.parse::<jiff::Timestamp>().is_ok() => return Ok(()),
         (Shape::OneOf(values), Value::String(text)) if values.contains(text) => return Ok(()),
-        (Shape::Map(of), Value::Object(entries)) if path == "freeformTags" => {
-            if entries.len() <= MAX_TAGS && entries.values().all(Value::is_string) {
-                return Ok(());
-            }
-            tags(of).to_owned()
+        (Shape::Map(_), Value::Object(tags))
+            if path == "freeformTags" && (tags.len() > MAX_TAGS || !tags.values().all(Value::is_string)) =>
+        {
+            "at most 64 tags with string values".to_owned()
         }
-        (Shape::Map(of), Value::Object(entries)) if path == "definedTags" => {
-            if entries.values().all(Value::is_object) {
+        (Shape::Map(_), Value::Object(tags)) if path == "definedTags" => {
+            if tags.values().all(Value::is_object) {
                 return Ok(());
             }
-            tags(of).to_owned()
+            "namespaces with tags".to_owned()
         }
         (Shape::Map(of), Value::Object(entries)) => {
+            let mut entries = entries.iter();
             return entries
-                .iter()
                 .try_for_each(|(key, value)| check_shape(kind, &format!("{path}.{key}"), of, value));
         }
         (Shape::List(of), Value::Array(entries)) => {
-            if let Some(variants) = variants(kind, of)
-                && !entries.iter().all(|entry| is_variant(kind, of, entry, variants))
-            {
-                return Err(not(path, &format!("a list of {}", variants.join(" and "))));
-            }
+            let mut entries = entries.iter().enumerate();
             return entries
-                .iter()
-                .enumerate()
                 .try_for_each(|(index, value)| check_shape(kind, &format!("{path}[{index}]"), of, value));
         }
         (Shape::Model(name), Value::Object(body)) => {
-            if let Some(variants) = variants(kind, shape)
-                && !is_variant(kind, shape, value, variants)
-            {
-                return Err(not(path, &format!("one of {}", variants.join(", "))));
-            }
-            return match kind.model(name) {
-                // That field is the client's own.
-                Some(_) if body.contains_key(JSON_DATA) => Err(unknown(&format!("{path}.{JSON_DATA}"))),
-                Some(model) => check_object(kind, path, &model.fields, body),
-                None => Ok(()),
-            };
+            let Some(model) = kind.model(name) else { return Ok(()) };
+            return check_object(kind, path, model, body, |name, _| name != JSON_DATA);
         }
         (Shape::Text | Shape::Secret, _) => "a string".to_owned(),
         (Shape::Boolean, _) => "true or false".to_owned(),
@@ -156,44 +138,43 @@ fn check_shape(kind: Kind, path: &str, shape: &Shape, value: &Value) -> Result<(
         (Shape::Number, _) => "a number".to_owned(),
         (Shape::Time, _) => "a time".to_owned(),
         (Shape::OneOf(values), _) => format!("one of {}", values.join(", ")),
-        (Shape::Map(of), _) if path.ends_with("Tags") => tags(of).to_owned(),
         (Shape::Map(_) | Shape::Model(_), _) => "an object".to_owned(),
         (Shape::List(_), _) => "a list".to_owned(),
     };
     Err(not(path, &expected))
 }
 
-fn tags(of: &Shape) -> &'static str {
-    match of {
-        Shape::Map(_) => "namespaces with tags",
-        _ => "at most 64 tags with string values",
-    }
-}
-
-fn check_object(kind: Kind, path: &str, fields: &Fields, body: &Map<String, Value>) -> Result<(), ApiError> {
+/// Checks an object against the fields of its type that are taken.
+fn check_object(
+    kind: Kind,
+    path: &str,
+    model: &Model,
+    body: &Map<String, Value>,
+    taken: impl Fn(&str, &Field) -> bool,
+) -> Result<(), ApiError> {
     let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-    for (name, value) in body.iter().filter(|(_, value)| !value.is_null()) {
-        let field = fields.get(name).ok_or_else(|| unknown(&below(name)))?;
-        check(kind, &below(name), field, value)?;
+    let variant = model.variant(body);
+    if let Some(name) = &model.discriminator
+        && !variant.is_some_and(|variant| model.variants.contains_key(variant))
+    {
+        let variants: Vec<&str> = model.variants.keys().map(String::as_str).collect();
+        return Err(not(&below(name), &format!("one of {}", variants.join(", "))));
     }
-    match fields.iter().find(|(name, field)| field.required && body.get(*name).is_none_or(Value::is_null)) {
+    let fields: Vec<_> = model.of_variant(variant).filter(|(name, field)| taken(name, field)).collect();
+    for (name, value) in body.iter().filter(|(_, value)| !value.is_null()) {
+        match fields.iter().find(|(known, _)| *known == name) {
+            Some((_, field)) => check(kind, &below(name), field, value)?,
+            None if path.is_empty() && kind.status.contains_key(name) => {
+                return Err(ApiError::invalid(format!("{name} cannot be set.")));
+            }
+            None => return Err(unknown(&below(name))),
+        }
+    }
+    let is_missing = |name: &String| body.get(name).is_none_or(Value::is_null);
+    match fields.iter().find(|(name, field)| field.required && is_missing(name)) {
         Some((name, _)) => Err(ApiError::missing(&below(name))),
         None => Ok(()),
     }
-}
-
-/// The values of the discriminator that a model has.
-fn variants(kind: Kind, shape: &Shape) -> Option<&'static [String]> {
-    let Shape::Model(name) = shape else { return None };
-    let variants = kind.model(name)?.variants.as_slice();
-    (!variants.is_empty()).then_some(variants)
-}
-
-fn is_variant(kind: Kind, shape: &Shape, value: &Value, variants: &[String]) -> bool {
-    let Shape::Model(name) = shape else { return true };
-    let discriminator = kind.model(name).and_then(|model| model.discriminator.as_deref());
-    let tag = discriminator.and_then(|name| value.get(name)?.as_str());
-    tag.is_some_and(|tag| variants.iter().any(|variant| variant == tag))
 }
 
 fn default(field: &Field) -> Option<Value> {
@@ -239,7 +220,7 @@ mod tests {
             queue,
             json!({"displayName": "q", "compartmentId": "c", "capabilities": [{"type": "MAGIC"}]}),
             "InvalidParameter",
-            "capabilities must be a list of CONSUMER_GROUPS and LARGE_MESSAGES.",
+            "capabilities[0].type must be one of CONSUMER_GROUPS, LARGE_MESSAGES.",
         );
         check(
             queue,

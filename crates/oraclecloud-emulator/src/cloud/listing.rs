@@ -1,13 +1,14 @@
 //! Listings: filters, order and pages.
 
 use jiff::Timestamp;
-use oraclecloud::{Kind, Service};
+use oraclecloud::Kind;
 use serde_json::{Value, json};
 
 use super::resource::Resource;
 use super::work_request::WorkRequest;
 use super::{ApiRequest, Cloud, Handled};
 use crate::reply::{ApiError, Reply};
+use crate::route::work_request_service;
 
 /// The sort key: the name, if requested, then the order of creation.
 type Key = (String, u64);
@@ -42,8 +43,10 @@ impl Cloud {
         let matches = |resource: &Resource| {
             resource.kind == kind
                 && resource.place == request.place
-                && scope.iter().all(|(name, value)| resource.text(name) == *value)
-                && request.parameter(&kind.name_field).is_none_or(|name| name == resource.name())
+                // What no body has, the service knows from elsewhere: it is everywhere.
+                && scope.iter().all(|(name, value)| kind.spec[*name].local || resource.text(name) == *value)
+                && (scope.iter().any(|(name, _)| *name == kind.name_field)
+                    || request.parameter(&kind.name_field).is_none_or(|name| name == resource.name()))
                 && request.parameter("id").is_none_or(|id| id == resource.id)
         };
         let in_state = |resource: &Resource| {
@@ -73,7 +76,7 @@ impl Cloud {
 
     pub(super) fn list_work_requests(
         &mut self,
-        service: &Service,
+        service: Option<&str>,
         request: &ApiRequest<'_>,
         now: Timestamp,
     ) -> Result<Handled, ApiError> {
@@ -96,7 +99,7 @@ impl Cloud {
     /// The errors or the log of a work request.
     pub(super) fn list_details(
         &mut self,
-        service: &Service,
+        service: Option<&str>,
         request: &ApiRequest<'_>,
         details: fn(&WorkRequest) -> Vec<Value>,
     ) -> Result<Handled, ApiError> {
@@ -142,8 +145,9 @@ fn scope<'a>(kind: Kind, request: &'a ApiRequest<'_>) -> Result<Vec<(&'a str, &'
 }
 
 /// Whether the API of a service shows the work request.
-pub(super) fn is_shown(work: &WorkRequest, service: &Service) -> bool {
-    work.kind.has_work_requests() && work.kind.service.name == service.name
+pub(super) fn is_shown(work: &WorkRequest, service: Option<&str>) -> bool {
+    work.kind.has_work_requests()
+        && service.is_none_or(|service| service == work_request_service(work.kind).0)
 }
 
 /// The entries of the requested page and the token of the next one.

@@ -3,10 +3,10 @@
 use http::StatusCode;
 use jiff::Timestamp;
 use oraclecloud::Kind;
-use oraclecloud::kind::{Action, PhaseName, State};
+use oraclecloud::kind::{Lifecycle, Phase};
 use serde_json::{Map, Value, json};
 
-use super::fields::{validate_action, validate_create, validate_update};
+use super::fields::{validate_create, validate_move, validate_update};
 use super::resource::{Resource, state_name};
 use super::work_request::{Work, WorkRequest, operation_type};
 use super::{ApiRequest, Cloud, Handled, TOKEN_LIFETIME, UsedToken};
@@ -49,6 +49,18 @@ impl Cloud {
         {
             return Ok(handled);
         }
+        let named = kind.address.iter().chain(kind.unique_name.then_some(&kind.name_field));
+        for name in named {
+            let is_taken = |it: &Resource| {
+                it.kind == kind
+                    && it.place == request.place
+                    && it.deletion.is_none()
+                    && it.fields.get(name) == fields.get(name)
+            };
+            if self.resources.values().any(is_taken) {
+                return Err(ApiError::already_exists(name));
+            }
+        }
         self.add_tag_defaults(&mut fields);
         let id = self.ids.ocid(&kind.name.to_lowercase());
         let resource = Resource {
@@ -69,8 +81,8 @@ impl Cloud {
         self.resources.insert(id.clone(), resource);
         let change = Change {
             work: Work::Create,
-            operation_type: operation_type(kind, PhaseName::Create),
-            state: state_name(kind, State::Creating),
+            operation_type: operation_type(kind, Phase::Create),
+            state: state_name(kind, Lifecycle::Pending(Phase::Create)),
             fields: Map::new(),
         };
         let work = self.begin(request, &id, change, now);
@@ -81,7 +93,7 @@ impl Cloud {
             let used = UsedToken { body, work_request: work.clone(), resource: id.clone(), at: now };
             self.tokens.insert(token, used);
         }
-        Ok(self.accepted(kind, Some(PhaseName::Create), &id, &work))
+        Ok(self.accepted(kind, Some(Phase::Create), &id, &work))
     }
 
     /// The response to a create that was sent before; none if the token is new or has expired.
@@ -112,11 +124,18 @@ impl Cloud {
     ) -> Result<Handled, ApiError> {
         let change = Change {
             work: Work::Change,
-            operation_type: operation_type(kind, PhaseName::Update),
-            state: state_name(kind, State::Updating),
+            operation_type: operation_type(kind, Phase::Update),
+            state: state_name(kind, Lifecycle::Pending(Phase::Update)),
             fields: validate_update(kind, &request.object()?)?,
         };
-        self.change(kind, Some(PhaseName::Update), request, &[State::Ready, State::Attention], change, now)
+        self.change(
+            kind,
+            Some(Phase::Update),
+            request,
+            &[Lifecycle::Ready, Lifecycle::Attention],
+            change,
+            now,
+        )
     }
 
     pub(super) fn delete(
@@ -127,42 +146,41 @@ impl Cloud {
     ) -> Result<Handled, ApiError> {
         let change = Change {
             work: Work::Delete,
-            operation_type: operation_type(kind, PhaseName::Delete),
-            state: state_name(kind, State::Deleting),
+            operation_type: operation_type(kind, Phase::Delete),
+            state: state_name(kind, Lifecycle::Pending(Phase::Delete)),
             fields: Map::new(),
         };
-        let allowed = [State::Ready, State::Attention, State::Failed];
-        self.change(kind, Some(PhaseName::Delete), request, &allowed, change, now)
+        let allowed = [Lifecycle::Ready, Lifecycle::Attention, Lifecycle::Failed];
+        self.change(kind, Some(Phase::Delete), request, &allowed, change, now)
     }
 
-    pub(super) fn act(
+    pub(super) fn change_compartment(
         &mut self,
         kind: Kind,
-        action: &Action,
         request: &ApiRequest<'_>,
         now: Timestamp,
     ) -> Result<Handled, ApiError> {
-        let fields = validate_action(kind, &action.fields, &request.object()?)?;
-        let target = fields.get("compartmentId").and_then(Value::as_str);
-        if target.is_some_and(|target| self.revoked.contains(target)) {
+        let fields = validate_move(&request.object()?)?;
+        if fields.values().filter_map(Value::as_str).any(|target| self.revoked.contains(target)) {
             return Err(ApiError::not_authorized_or_not_found());
         }
+        let move_type = kind.operation_types.keys().find(|name| name.contains("MOVE"));
         let change = Change {
             work: Work::Change,
-            operation_type: action.operation_type.clone(),
-            state: state_name(kind, State::Updating),
+            operation_type: move_type.cloned().unwrap_or_else(|| operation_type(kind, Phase::Update)),
+            state: state_name(kind, Lifecycle::Pending(Phase::Update)),
             fields,
         };
-        self.change(kind, None, request, &[State::Ready], change, now)
+        self.change(kind, None, request, &[Lifecycle::Ready], change, now)
     }
 
     /// Starts a change of a resource that exists, has the given version, and is in a state that allows it.
     fn change(
         &mut self,
         kind: Kind,
-        phase: Option<PhaseName>,
+        phase: Option<Phase>,
         request: &ApiRequest<'_>,
-        allowed: &[State],
+        allowed: &[Lifecycle],
         change: Change,
         now: Timestamp,
     ) -> Result<Handled, ApiError> {
@@ -222,11 +240,10 @@ impl Cloud {
     }
 
     /// The response to a mutation that was started: with the resource, with the work request, or with both.
-    fn accepted(&self, kind: Kind, phase: Option<PhaseName>, id: &str, work: &str) -> Handled {
+    fn accepted(&self, kind: Kind, phase: Option<Phase>, id: &str, work: &str) -> Handled {
         let names_work =
             kind.has_work_requests() && phase.is_none_or(|phase| kind.work_requests.contains(&phase));
-        let has_body =
-            phase.is_some_and(|phase| phase != PhaseName::Delete && !kind.bodiless.contains(&phase));
+        let has_body = phase.is_some_and(|phase| kind.bodies.contains(&phase));
         let reply = match self.resources.get(id).filter(|_| has_body) {
             Some(resource) => Reply::json(resource.to_json()).header("etag", Some(resource.etag.clone())),
             None if names_work => Reply::new(StatusCode::ACCEPTED),

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use oraclecloud::Kind;
-use oraclecloud::kind::State;
+use oraclecloud::kind::Lifecycle;
+use oraclecloud::kind::{Extent, Shape};
 use serde_json::{Map, Value, json};
 
 use super::work_request::{Work, WorkRequest};
@@ -32,7 +33,7 @@ pub(super) struct Resource {
 }
 
 /// The kind's name for a state: of several, the usual one.
-pub(super) fn state_name(kind: Kind, state: State) -> Option<&'static str> {
+pub(super) fn state_name(kind: Kind, state: Lifecycle) -> Option<&'static str> {
     const USUAL: [&str; 10] = [
         "CREATING",
         "PROVISIONING",
@@ -45,9 +46,13 @@ pub(super) fn state_name(kind: Kind, state: State) -> Option<&'static str> {
         "TERMINATED",
         "FAILED",
     ];
-    let states = &kind.description().states;
-    let usual = USUAL.into_iter().find(|name| states.get(*name) == Some(&state));
-    usual.or_else(|| states.iter().find(|(_, known)| **known == state).map(|(name, _)| name.as_str()))
+    let with = |name: &str| {
+        kind.decisions
+            .states
+            .iter()
+            .find(|(it, meaning)| *meaning == state && (name.is_empty() || *it == name))
+    };
+    USUAL.into_iter().find_map(with).or_else(|| with("")).map(|(name, _)| *name)
 }
 
 impl Resource {
@@ -64,8 +69,8 @@ impl Resource {
     }
 
     /// What its state means; none for a state that the kind does not have.
-    pub(super) fn meaning(&self) -> Option<State> {
-        self.kind.states.get(&self.state).copied()
+    pub(super) fn meaning(&self) -> Option<Lifecycle> {
+        self.kind.decisions.lifecycle(Some(&self.state))
     }
 
     /// Applies the outcome of the work request that was changing it.
@@ -73,54 +78,68 @@ impl Resource {
         self.busy = None;
         self.updated = now;
         let succeeded = work.progress.timeline.outcome == Outcome::Succeed;
-        match work.work {
+        let end = match work.work {
             Work::Create if !succeeded => {
-                state_name(self.kind, State::Failed).unwrap_or("FAILED").clone_into(&mut self.state);
                 self.details = Some(match &work.progress.timeline.outcome {
                     Outcome::Fail { message, .. } => message.clone(),
                     _ => "The create was canceled.".to_owned(),
                 });
+                Lifecycle::Failed
             }
-            Work::Delete if succeeded => {
-                state_name(self.kind, State::Deleted).unwrap_or("DELETED").clone_into(&mut self.state);
+            Work::Delete if !succeeded => return self.state.clone_from(&work.state_before),
+            Work::Delete => {
                 self.deletion = Some(work.id.clone());
+                let is_at_once = self.kind.delete.method == http::Method::DELETE;
+                if is_at_once { Lifecycle::Deleted } else { Lifecycle::Scheduled }
             }
-            Work::Delete => self.state.clone_from(&work.state_before),
             Work::Create | Work::Change => {
-                state_name(self.kind, State::Ready).unwrap_or("ACTIVE").clone_into(&mut self.state);
                 if succeeded {
-                    self.fields.extend(work.change.clone());
-                    // An empty text removes what it is set to.
-                    let kept = &work.change;
-                    self.fields.retain(|name, value| !kept.contains_key(name) || value != "");
+                    work.change.iter().for_each(|(name, value)| self.set(name, value));
                 }
+                Lifecycle::Ready
             }
+        };
+        state_name(self.kind, end).unwrap_or_default().clone_into(&mut self.state);
+    }
+
+    /// Sets a field as an update does: an empty text removes it, and what an update takes only in part is kept otherwise.
+    fn set(&mut self, name: &str, value: &Value) {
+        let field = self.kind.description().spec.get(name);
+        match (self.fields.get_mut(name), value) {
+            (_, value) if value == "" => _ = self.fields.remove(name),
+            (Some(Value::Object(known)), Value::Object(more))
+                if field.is_some_and(|it| it.updated.is_some()) =>
+            {
+                known.extend(more.clone());
+            }
+            _ if field.is_some_and(|field| field.unread) => {}
+            _ => _ = self.fields.insert(name.to_owned(), value.clone()),
         }
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let described = self.kind.description();
-        let shown = self.fields.iter().filter(|(name, _)| described.status.contains_key(*name));
-        let mut body: Map<String, Value> = shown.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let kind = self.kind;
+        let status = &kind.description().status;
         let own = [
-            ("id", json!(self.id)),
+            (kind.id_field.as_str(), json!(self.id)),
             ("lifecycleState", json!(self.state)),
             ("timeCreated", json!(self.created.to_string())),
             ("timeUpdated", json!(self.updated.to_string())),
         ];
-        let own = own.into_iter().filter(|(name, _)| described.status.contains_key(*name));
-        body.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        if let Some(text) = &self.details {
-            body.insert(described.details.clone(), json!(text));
-        }
-        for (name, field) in &described.status {
+        let mut body: Map<String, Value> =
+            own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        body.extend(self.fields.clone());
+        body.extend(self.details.clone().map(|text| (kind.details.clone(), json!(text))));
+        body.retain(|name, _| status.get(name).is_some_and(|field| field.shape != Shape::Secret));
+        for (name, field) in status.of_variant(status.variant(&body.clone())) {
             if let (Some(only), Some(Value::Array(entries))) = (&field.only, body.get_mut(name)) {
                 for entry in entries {
                     *entry = json!({only: entry.get(only)});
                 }
-            }
-            if field.required && !body.contains_key(name) {
-                body.insert(name.clone(), self.kind.example_of(field));
+            } else if let Some(value) = body.get_mut(name) {
+                complete(kind, &field.shape, value);
+            } else if field.required {
+                body.insert(name.clone(), kind.example_of(field));
             }
         }
         Value::Object(body)
@@ -132,7 +151,14 @@ impl Resource {
         let mut body = self.to_json();
         if let Value::Object(fields) = &mut body {
             fields.retain(|name, _| !described.not_listed.contains(name));
-            for (name, field) in &described.status {
+            for (name, field) in &described.listed {
+                match fields.get_mut(name) {
+                    Some(value) => complete(self.kind, &field.shape, value),
+                    None if field.required => _ = fields.insert(name.clone(), self.kind.example_of(field)),
+                    None => {}
+                }
+            }
+            for (name, field) in described.status.iter() {
                 if let (Some(only), Some(Value::Array(entries))) = (&field.only, fields.get_mut(name)) {
                     for entry in entries {
                         *entry = entry.get(only).cloned().unwrap_or_default();
@@ -141,5 +167,33 @@ impl Resource {
             }
         }
         body
+    }
+}
+
+/// Adds what a response has beyond what was sent: the fields that it requires, and values that the service knows.
+fn complete(kind: Kind, shape: &Shape, value: &mut Value) {
+    match (shape, value) {
+        (Shape::List(of), Value::Array(entries)) => entries.iter_mut().for_each(|it| complete(kind, of, it)),
+        (Shape::Map(of), Value::Object(entries)) => {
+            entries.values_mut().for_each(|it| complete(kind, of, it))
+        }
+        (Shape::OneOf(values), value) if !values.iter().any(|known| *value == json!(known)) => {
+            *value = json!(values.first());
+        }
+        (Shape::Model(_), value) if !value.is_object() => *value = kind.shaped(shape, Extent::Required, 0),
+        (Shape::Model(name), Value::Object(fields)) => {
+            let Some(model) = kind.model(name) else { return };
+            if let (Some(by), Some(first)) = (&model.discriminator, model.variants.keys().next()) {
+                fields.entry(by.clone()).or_insert_with(|| json!(first));
+            }
+            for (name, field) in model.of_variant(model.variant(&fields.clone())) {
+                match fields.get_mut(name) {
+                    Some(value) => complete(kind, &field.shape, value),
+                    None if field.required => _ = fields.insert(name.clone(), kind.example_of(field)),
+                    None => {}
+                }
+            }
+        }
+        _ => {}
     }
 }

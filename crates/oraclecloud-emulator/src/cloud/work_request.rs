@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use oraclecloud::Kind;
-use oraclecloud::kind::PhaseName;
+use oraclecloud::kind::Phase;
 use serde_json::{Map, Value, json};
 
 use crate::timeline::{Outcome, Pace, Progress};
@@ -36,11 +36,11 @@ pub(super) enum Work {
 }
 
 /// The kind's name for an operation: of several, the plain one.
-pub(super) fn operation_type(kind: Kind, phase: PhaseName) -> String {
+pub(super) fn operation_type(kind: Kind, phase: Phase) -> String {
     let verb = match phase {
-        PhaseName::Create => "CREATE",
-        PhaseName::Update => "UPDATE",
-        PhaseName::Delete => "DELETE",
+        Phase::Create => "CREATE",
+        Phase::Update => "UPDATE",
+        Phase::Delete => "DELETE",
     };
     let mut types = kind.operation_types.iter().filter(|(_, it)| **it == phase).map(|(name, _)| name);
     let plain = types.clone().find(|name| name.starts_with(verb)).or_else(|| types.next());

@@ -81,6 +81,11 @@ impl Server {
         self.shared.cloud().resources(self.shared.clock.now())
     }
 
+    /// What the fields of a resource hold that no read returns, by name.
+    pub fn secrets(&self, id: &str) -> Vec<(String, String)> {
+        self.shared.cloud().secrets(id)
+    }
+
     /// Changes fields of a resource without a request, including `lifecycleState`; returns whether it exists.
     pub fn edit(&self, id: &str, change: &Map<String, Value>) -> bool {
         self.shared.cloud().edit(id, change, self.shared.clock.now())

@@ -1,15 +1,15 @@
 //! Every described kind, from create to delete: what the client sends, the emulator accepts, and the other way round.
 
-use oraclecloud::kind::{Embedded, PhaseName, State};
+use oraclecloud::kind::{Embedded, Extent, Lifecycle, Phase};
 use oraclecloud_emulator::{Options, serve};
 use serde_json::Map;
 
 use crate::*;
 
-/// A client of one service; several have the same versions and paths.
-fn client_of(server: &Server, service: &str) -> Client {
+/// A client that names the service in each path; several have the same versions and paths.
+fn client_of_all(server: &Server) -> Client {
     let mut endpoints = Endpoints::default();
-    endpoints.add(&format!("{}/{service}", server.url())).unwrap();
+    endpoints.add(&format!("{}/{{service}}", server.url())).unwrap();
     let settings =
         Settings { deadline: Duration::from_secs(60), endpoints, limiter: RateLimiter::new(100_000.0) };
     let credentials = Credentials::from_config_file(server.config_file(), None, &no_variables);
@@ -17,10 +17,10 @@ fn client_of(server: &Server, service: &str) -> Client {
 }
 
 /// Reads the resource until its state means this.
-async fn until(resources: &Resources<'_>, kind: Kind, id: &str, wanted: State) -> Value {
+async fn until(resources: &Resources<'_>, kind: Kind, id: &str, wanted: Lifecycle) -> Value {
     for _ in 0..10 {
         let shown = resources.get(id).await.unwrap_or_else(|error| panic!("{kind:?}: {error}")).body;
-        if kind.states.get(shown["lifecycleState"].as_str().unwrap_or_default()) == Some(&wanted) {
+        if kind.decisions.lifecycle(shown["lifecycleState"].as_str()) == Some(wanted) {
             return shown;
         }
     }
@@ -32,8 +32,8 @@ async fn every_kind_is_created_listed_updated_and_deleted() {
     let kinds: Catalogue = Catalogue::matching(&["*".parse().unwrap()]);
     let key_dir = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("oci-server-keys"));
     let server = serve(Options { key_dir, kinds, ..Options::default() }).await.unwrap();
+    let client = client_of_all(&server);
     for embedded in Embedded::all() {
-        let client = client_of(&server, embedded.service);
         for kind in embedded.read().kinds() {
             exercise(&client, kind).await;
         }
@@ -41,14 +41,15 @@ async fn every_kind_is_created_listed_updated_and_deleted() {
 }
 
 async fn exercise(client: &Client, kind: Kind) {
-    let mut spec = kind.example(&kind.spec);
+    let described = &kind.description().spec;
+    let mut spec = kind.example(described, None, Extent::Required);
     for name in kind.scope[0].iter().chain([&kind.name_field]) {
         spec.entry(name.clone()).or_insert_with(|| json!("example"));
     }
-    let parents: Vec<&str> = kind.parents().collect();
+    let taken = |name: &String| !kind.is_place(name) && !described[name].late;
     let body: Map<String, Value> = spec
         .iter()
-        .filter(|(name, _)| !parents.contains(&name.as_str()) && !kind.spec[*name].late)
+        .filter(|(name, _)| taken(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     let spec = Value::Object(spec);
@@ -56,28 +57,40 @@ async fn exercise(client: &Client, kind: Kind) {
     let created = resources.create(&body.into(), Some(&kind.path()), None).await;
     let created = created.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
     let id = if let Some(body) = created.body {
-        text(&body["id"])
+        text(&body[&kind.id_field])
+    } else if kind.address.is_some() {
+        text(&resources.get("by its name").await.unwrap().body[&kind.id_field])
     } else {
         let work =
             created.work_request_id.unwrap_or_else(|| panic!("{kind:?}: neither a body nor a work request"));
         let work = resources.work_request(&work).await.unwrap().body;
         text(&work["resources"][0]["identifier"])
     };
-    let shown = until(&resources, kind, &id, State::Ready).await;
+    let shown = until(&resources, kind, &id, Lifecycle::Ready).await;
     for (name, _) in kind.status.iter().filter(|(_, field)| field.required) {
         assert!(shown.get(name).is_some(), "{kind:?} lacks {name}");
     }
     let names = kind.scope[0].iter().filter(|name| kind.list.parameters().all(|it| it != name.as_str()));
     let scope: Scope = names.map(|name| (name.clone(), text(&spec[name]))).collect();
     let listed = resources.list(&scope).await.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
-    assert!(listed.body.iter().any(|entry| entry["id"] == json!(id)), "{kind:?} is not listed");
-    let tags = json!({"freeformTags": {"team": "web"}});
-    if kind.spec["freeformTags"].update {
-        resources.update(&id, &tags, None).await.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
-        let shown = until(&resources, kind, &id, State::Ready).await;
-        assert_eq!(shown["freeformTags"], tags["freeformTags"], "{kind:?}");
+    let named = kind.address.as_ref().unwrap_or(&kind.id_field);
+    assert!(listed.body.iter().any(|entry| entry[named] == shown[named]), "{kind:?} is not listed");
+    let tags = json!({"team": "web"});
+    if described.get("freeformTags").is_some_and(|field| field.update) {
+        let always = described.iter().filter(|(_, field)| field.always);
+        let mut change: Map<String, Value> =
+            always.map(|(name, _)| (name.clone(), spec[name].clone())).collect();
+        change.insert("freeformTags".to_owned(), tags.clone());
+        resources.update(&id, &change.into(), None).await.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+        let shown = until(&resources, kind, &id, Lifecycle::Ready).await;
+        assert_eq!(shown["freeformTags"], tags, "{kind:?}");
+    }
+    let elsewhere = json!({"compartmentId": "elsewhere"});
+    if kind.change_compartment.is_some() {
+        resources.update(&id, &elsewhere, None).await.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+        until(&resources, kind, &id, Lifecycle::Ready).await;
     }
     let deleted = resources.delete(&id, None).await.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
-    let names_work = kind.work_requests.contains(&PhaseName::Delete);
+    let names_work = kind.work_requests.contains(&Phase::Delete);
     assert_eq!(deleted.work_request_id.is_some(), names_work, "{kind:?}");
 }

@@ -103,7 +103,6 @@ fn instant_script() -> Script {
         Operation::UpdateQueue,
         Operation::DeleteQueue,
         Operation::ChangeQueueCompartment,
-        Operation::PurgeQueue,
         Operation::CreateStream,
         Operation::UpdateStream,
         Operation::DeleteStream,

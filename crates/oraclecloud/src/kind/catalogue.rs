@@ -2,14 +2,13 @@
 //!
 //! A service is read when one of its kinds is asked for: most programs need few of them.
 
-use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
 use flate2::read::DeflateDecoder;
 
-use super::{Field, Fields, Kind, Service};
+use super::{Kind, Service};
 
 /// A service of the program.
 pub struct Embedded {
@@ -135,72 +134,6 @@ impl Pattern {
             None => pattern.eq_ignore_ascii_case(name),
         };
         fits(&self.service, service) && fits(&self.kind, kind)
-    }
-}
-
-/// Why a description cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum DescriptionError {
-    #[error("{0}")]
-    Json(#[from] serde_json::Error),
-    #[error("{kind}: {problem}")]
-    Kind { kind: String, problem: String },
-}
-
-impl Service {
-    /// Reads and checks the descriptions of a service. They live as long as the program.
-    pub fn read(text: &str) -> Result<&'static Self, DescriptionError> {
-        let service: Self = serde_json::from_str(text)?;
-        service.check()?;
-        Ok(Box::leak(Box::new(service)))
-    }
-
-    /// Its kinds.
-    pub fn kinds(&'static self) -> Vec<Kind> {
-        self.kinds.iter().map(|description| Kind::new(self, description)).collect()
-    }
-
-    fn check(&self) -> Result<(), DescriptionError> {
-        for kind in &self.kinds {
-            let report = |problem: String| DescriptionError::Kind { kind: kind.name.clone(), problem };
-            let models = self.models.values().map(|model| &model.fields);
-            let actions = kind.actions.iter().map(|action| &action.fields);
-            for fields in [&kind.spec, &kind.status].into_iter().chain(models).chain(actions) {
-                let unknown = |field: &Field| {
-                    field.shape.model().filter(|name| !self.models.contains_key(*name)).map(str::to_owned)
-                };
-                if let Some(name) = fields.values().find_map(unknown) {
-                    return Err(report(format!("there is no model {name}")));
-                }
-            }
-            let named = |fields: &Fields, name: &str, what: &str| {
-                if fields.contains_key(name) {
-                    return Ok(());
-                }
-                Err(report(format!("{what} names the field {name}, which does not exist")))
-            };
-            let used: BTreeSet<&String> = kind.scope.iter().chain(&kind.exclusive).flatten().collect();
-            for name in used {
-                named(&kind.spec, name, "scope or exclusive")?;
-            }
-            named(&kind.spec, &kind.name_field, "nameField")?;
-            named(&kind.status, "id", "every response")?;
-            for name in kind.create.parameters() {
-                named(&kind.spec, name, "the path of the create")?;
-            }
-            if !kind.spec.contains_key("freeformTags") {
-                return Err(report(
-                    "it takes no freeformTags, so what belongs to an object cannot be found again".to_owned(),
-                ));
-            }
-            if kind.scope.iter().all(Vec::is_empty) {
-                return Err(report("scope names no parameter of its listing".to_owned()));
-            }
-            if !kind.work_requests.is_empty() && self.work_requests.is_none() {
-                return Err(report("its service describes no workRequests".to_owned()));
-            }
-        }
-        Ok(())
     }
 }
 

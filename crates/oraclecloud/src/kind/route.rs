@@ -11,6 +11,8 @@ pub struct Route {
     pub method: Method,
     /// The path below the version; segments in braces are parameters.
     pub path: String,
+    /// The parameters of the query that a call needs, written as `/logs?compartmentId`.
+    pub query: Vec<String>,
 }
 
 impl Route {
@@ -26,7 +28,7 @@ impl Route {
 }
 
 /// The name in braces.
-pub(crate) fn parameter(segment: &str) -> Option<&str> {
+pub fn parameter(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
 
@@ -35,16 +37,13 @@ impl TryFrom<String> for Route {
 
     fn try_from(text: String) -> Result<Self, String> {
         let invalid = || format!("`{text}` is not a call such as `CreateQueue POST /queues`");
-        let mut words = text.split(' ');
-        let (Some(name), Some(method), Some(path), None) =
-            (words.next(), words.next(), words.next(), words.next())
-        else {
-            return Err(invalid());
-        };
+        let [name, method, target] = text.split(' ').collect::<Vec<_>>()[..] else { return Err(invalid()) };
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let method = method.parse().map_err(|_| invalid())?;
         if name.is_empty() || !path.starts_with('/') {
             return Err(invalid());
         }
-        Ok(Self { name: name.to_owned(), method, path: path.to_owned() })
+        let query = query.split('&').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        Ok(Self { name: name.to_owned(), method, path: path.to_owned(), query })
     }
 }

@@ -31,6 +31,7 @@ pub(super) const PARTS: &[Part] = &[
     part!("service-account.yaml", |_| true),
     part!("roles-common.yaml", |_| true),
     part!("roles-oci.yaml", |it| it.controllers.contains(&Half::Oci)),
+    part!("roles-oci-kinds.yaml", |it| it.controllers.contains(&Half::Oci)),
     part!("roles-composition.yaml", |it| it.controllers.contains(&Half::Composition)),
     part!("roles-definitions.yaml", |it| it.grants_defined_kinds),
     part!("roles-users.yaml", |it| it.user_roles),

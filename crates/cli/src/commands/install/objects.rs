@@ -63,13 +63,12 @@ impl Installation {
 
     /// Everything to apply.
     pub(super) fn objects(&self) -> Vec<Value> {
-        let definitions = self.definitions();
         let mut objects = Vec::new();
         for part in PARTS.iter().filter(|part| (part.is_chosen)(self)) {
             for mut object in part.objects() {
                 match object["kind"].as_str() {
                     Some("Deployment") => self.adapt_deployment(&mut object),
-                    Some("ClusterRole") => self.adapt_role(&mut object, &definitions),
+                    Some("ClusterRole") => self.adapt_role(&mut object),
                     _ => {}
                 }
                 let is_copied = object["kind"].as_str().is_some_and(|kind| PER_SHARD.contains(&kind));
@@ -82,7 +81,7 @@ impl Installation {
                 objects.extend(copies);
             }
         }
-        objects.extend(definitions);
+        objects.extend(self.definitions());
         for object in &mut objects {
             label(object);
             if self.namespace != NAMESPACE {
@@ -125,12 +124,11 @@ impl Installation {
         }
     }
 
-    fn adapt_role(&self, role: &mut Value, definitions: &[Value]) {
+    fn adapt_role(&self, role: &mut Value) {
         match role["metadata"]["name"].as_str() {
-            Some("plimsoll-oci") => {
-                let rules = definitions.iter().flat_map(rules_for);
-                let added: Vec<Value> = rules.filter(|rule| !grants(role, rule)).collect();
-                push(role, "/rules", added);
+            Some("plimsoll-oci-kinds") => {
+                let [chosen, _] = operator::api::role("", self.kinds.kinds());
+                role["rules"] = chosen["rules"].clone();
             }
             Some("plimsoll-lease") => {
                 let leases = self.shards.iter().map(|shard| format!("{OPERATOR}-{shard}").into());
@@ -152,25 +150,6 @@ const ARGUMENTS: &str = "/spec/template/spec/containers/0/args";
 fn push(object: &mut Value, path: &str, items: impl IntoIterator<Item = Value>) {
     let list = object.pointer_mut(path).and_then(Value::as_array_mut);
     list.expect("a list of the manifests in deploy/").extend(items);
-}
-
-/// What the operator needs for the kind of a CRD at Oracle Cloud; nothing for kinds of other groups.
-fn rules_for(definition: &Value) -> Vec<Value> {
-    let spec = &definition["spec"];
-    let (Some(group), Some(plural)) = (spec["group"].as_str(), spec["names"]["plural"].as_str()) else {
-        return Vec::new();
-    };
-    if !group.ends_with(".oracle.com") {
-        return Vec::new();
-    }
-    vec![
-        json!({ "apiGroups": [group], "resources": [plural], "verbs": ["get", "list", "watch", "patch"] }),
-        json!({ "apiGroups": [group], "resources": [format!("{plural}/status")], "verbs": ["update"] }),
-    ]
-}
-
-fn grants(role: &Value, rule: &Value) -> bool {
-    role["rules"].as_array().is_some_and(|rules| rules.contains(rule))
 }
 
 /// The same object for a shard: a name, a selector and a lease of its own, and the objects with its label.

@@ -1,3 +1,4 @@
+mod contract;
 mod every;
 mod queue;
 mod stream;

@@ -39,8 +39,14 @@ fn a_description_that_cannot_be_served_is_refused_with_the_reason() {
     check("[\"streamPoolId\"]]", "[\"poolId\"]]", "Stream: scope or exclusive names the field poolId");
     check("\"freeformTags\"", "\"tags\"", "Stream: it takes no freeformTags");
     check(
-        "\"states\"",
-        "\"workRequests\": [\"create\"], \"states\"",
-        "its service describes no workRequests",
+        "\"nsgIds\": \"string[]\"",
+        "\"nsgIds\": \"PrivateEndpointDetails[]\"",
+        "contains itself; write any where it does",
     );
+    check("\"CREATING\": \"creating\"", "\"CREATING\": \"early\"", "`early` is no meaning of a state");
+    let mut queues: serde_json::Value =
+        serde_json::from_str(include_str!("../../../kinds/queue.json")).unwrap();
+    queues.as_object_mut().unwrap().remove("workRequests");
+    let error = Service::read(&queues.to_string()).unwrap_err().to_string();
+    assert_eq!(error, "Queue: its service describes no workRequests");
 }

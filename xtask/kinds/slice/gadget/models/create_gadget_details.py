@@ -1,6 +1,4 @@
 class CreateGadgetDetails(object):
-    SIZE_SMALL = "SMALL"
-    SIZE_LARGE = "LARGE"
 
     def __init__(self, **kwargs):
         self.swagger_types = {
@@ -11,6 +9,7 @@ class CreateGadgetDetails(object):
             'vault_secret_id': 'str',
             'parts': 'list[Part]',
             'tree': 'Tree',
+            'options': 'CreateOptions',
             'freeform_tags': 'dict(str, str)',
             'defined_tags': 'dict(str, dict(str, object))',
         }
@@ -22,6 +21,7 @@ class CreateGadgetDetails(object):
             'vault_secret_id': 'vaultSecretId',
             'parts': 'parts',
             'tree': 'tree',
+            'options': 'options',
             'freeform_tags': 'freeformTags',
             'defined_tags': 'definedTags',
         }
@@ -88,3 +88,8 @@ class CreateGadgetDetails(object):
         Gets the defined_tags.
         """
         return self._defined_tags
+
+    @size.setter
+    def size(self, size):
+        allowed_values = ["SMALL", "LARGE"]
+        self._size = size

@@ -1,9 +1,4 @@
 class Gadget(object):
-    LIFECYCLE_STATE_CREATING = "CREATING"
-    LIFECYCLE_STATE_ACTIVE = "ACTIVE"
-    LIFECYCLE_STATE_PONDERING = "PONDERING"
-    LIFECYCLE_STATE_DELETED = "DELETED"
-
     def __init__(self, **kwargs):
         self.swagger_types = {
             'id': 'str',
@@ -108,3 +103,10 @@ class Gadget(object):
         Gets the system_tags.
         """
         return self._system_tags
+
+    @lifecycle_state.setter
+    def lifecycle_state(self, lifecycle_state):
+        allowed_values = ["CREATING", "ACTIVE", "PONDERING", "PENDING_DELETION", "DELETED"]
+        if not value_allowed_none_or_none_sentinel(lifecycle_state, allowed_values):
+            lifecycle_state = 'UNKNOWN_ENUM_VALUE'
+        self._lifecycle_state = lifecycle_state

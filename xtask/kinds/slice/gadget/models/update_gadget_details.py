@@ -5,6 +5,7 @@ class UpdateGadgetDetails(object):
             'display_name': 'str',
             'parts': 'list[Part]',
             'is_paused': 'bool',
+            'options': 'UpdateOptions',
             'freeform_tags': 'dict(str, str)',
             'defined_tags': 'dict(str, dict(str, object))',
         }
@@ -12,6 +13,7 @@ class UpdateGadgetDetails(object):
             'display_name': 'displayName',
             'parts': 'parts',
             'is_paused': 'isPaused',
+            'options': 'options',
             'freeform_tags': 'freeformTags',
             'defined_tags': 'definedTags',
         }
@@ -19,7 +21,7 @@ class UpdateGadgetDetails(object):
     @property
     def display_name(self):
         """
-        Gets the display_name.
+        **[Required]** Gets the display_name.
         """
         return self._display_name
 

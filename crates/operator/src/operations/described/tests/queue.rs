@@ -179,7 +179,12 @@ fn what_cannot_be_changed_is_named_and_nothing_is_sent() {
     assert_eq!(drift(json!({"retentionInSeconds": 60}), json!({})), fixed(&["retentionInSeconds"]));
     assert_eq!(
         drift(json!({"retentionInSeconds": 60, "visibilityInSeconds": 1}), json!({"compartmentId": "c2"})),
-        fixed(&["compartmentId", "retentionInSeconds"])
+        fixed(&["retentionInSeconds"])
+    );
+    assert_eq!(
+        drift(json!({"visibilityInSeconds": 1}), json!({"compartmentId": "c2"})),
+        Drift::Move(json!({"compartmentId": "c1"})),
+        "a queue is moved before anything else is changed"
     );
     assert_eq!(drift(json!({"retentionInSeconds": 60}), json!({"retentionInSeconds": 60})), Drift::None);
 }
