@@ -40,7 +40,7 @@ pub struct Stage {
     function: Option<Served>,
     certificates: Issued,
     _lease: Lease,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 /// How the operator is started, once and again.
@@ -94,7 +94,7 @@ impl Stage {
             function: Some(function),
             certificates: made,
             _lease: up.lease,
-            _folder: folder,
+            folder,
         })
     }
 
@@ -117,6 +117,28 @@ impl Stage {
     pub async fn revise(&self, content: &str) -> Outcome<()> {
         apply(&self.session, &composition(content)).await?;
         Ok(())
+    }
+
+    /// Plans a Composition with other input in a process of its own; how long that takes. `edition` changes what is composed.
+    pub fn plan(&self, content: &str, edition: Option<&str>) -> Outcome<(Duration, String)> {
+        let mut composition = composition(content);
+        if let Some(edition) = edition {
+            composition["spec"]["pipeline"][0]["input"]["edition"] = edition.into();
+        }
+        let file = self.folder.path().join("changed.json");
+        std::fs::write(&file, composition.to_string())?;
+        let kubeconfig = Layout::new(&self.environment, &self.name).kubeconfig();
+        let mut command = std::process::Command::new(plimsoll()?);
+        command.args(["plan", "--force-conflicts", "-f"]).arg(&file).env("KUBECONFIG", kubeconfig);
+        let began = Instant::now();
+        let output = command.stdin(std::process::Stdio::null()).output()?;
+        let took = began.elapsed();
+        let shown = String::from_utf8_lossy(&output.stdout);
+        if output.status.code() != Some(2) {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("the plan ended with {}: {shown}{said}", output.status).into());
+        }
+        Ok((took, shown.lines().next().unwrap_or_default().to_owned()))
     }
 
     /// Creates a claim.

@@ -37,6 +37,7 @@ const MANIFESTS: &[Manifest] = &[
     Manifest { when: "has \"oci\" $.Values.controllers", ..always("roles-oci.yaml") },
     Manifest { when: "has \"oci\" $.Values.controllers", ..always("roles-oci-kinds.yaml") },
     Manifest { when: "has \"composition\" $.Values.controllers", ..always("roles-composition.yaml") },
+    Manifest { when: "has \"composition\" $.Values.controllers", ..always("requests.yaml") },
     Manifest { when: "$.Values.grantDefinedKinds", ..always("roles-definitions.yaml") },
     Manifest { when: "$.Values.userRoles", ..always("roles-users.yaml") },
     Manifest {

@@ -4,7 +4,8 @@
 //! the operator as a process of its own, and a function in this process, called over mutual TLS.
 //!
 //! `composition steady` counts for three minutes what fifty claims cost when nothing happens, and `composition recovery` takes
-//! the time that two hundred need when their function comes back.
+//! the time that two hundred need when their function comes back. `composition plan` takes the time that a plan of the
+//! Composition needs with a hundred live XRs.
 
 use std::time::{Duration, Instant};
 
@@ -29,11 +30,12 @@ fn main() -> Outcome<()> {
     match run.arguments()[..] {
         ["steady"] => runtime.block_on(steady()),
         ["recovery"] => runtime.block_on(recovery()),
+        ["plan"] => runtime.block_on(plan()),
         [] => runtime.block_on(measure(&mut run, CLAIMS)),
         _ => {
             let numbers = run.arguments().into_iter().map(str::parse).collect::<Result<Vec<usize>, _>>();
             let numbers =
-                numbers.map_err(|_| "usage: composition [CLAIMS… | steady | recovery] [--json FILE]")?;
+                numbers.map_err(|_| "usage: composition [CLAIMS… | steady | recovery | plan] [--json FILE]")?;
             numbers.into_iter().try_for_each(|claims| runtime.block_on(measure(&mut run, claims)))
         }
     }?;
@@ -171,5 +173,32 @@ async fn recovery() -> Outcome<()> {
     say(format_args!("  and are well {:.2?} after it is back", began.elapsed()))?;
     stage.settled(&calls).await?;
     say(format_args!("  with {} function calls each", per(calls.take(), CLAIMS)))?;
+    Ok(())
+}
+
+/// A hundred claims whose Composition is planned: once with the same outcome, once with another one for everything.
+async fn plan() -> Outcome<()> {
+    const PLANNED: usize = 100;
+    const ROUNDS: usize = 5;
+    const BAR: Duration = Duration::from_secs(5);
+    let calls = Calls::default();
+    let stage = Stage::set(SANDBOX, &calls, start()).await?;
+    let names: Vec<String> = (0..PLANNED).map(|number| format!("planned-{number}")).collect();
+    stream::iter(&names).map(|name| stage.create(name)).buffer_unordered(IN_FLIGHT).collect::<Vec<_>>().await;
+    stage.ready(PLANNED).await?;
+    stage.settled(&calls).await?;
+    for (what, edition) in [("unchanged", None), ("changed", Some("second"))] {
+        let (mut times, mut summary) = (Vec::new(), String::new());
+        for round in 0..ROUNDS {
+            let (took, shown) = stage.plan(&format!("{what}-{round}"), edition)?;
+            times.push(took);
+            summary = shown;
+        }
+        say(format_args!(
+            "plan of a Composition with {PLANNED} live XRs, all {what}: {:?} (median of {ROUNDS}), bar {BAR:?}",
+            median(&mut times)
+        ))?;
+        say(format_args!("  {summary}"))?;
+    }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! The function of the benchmark: four ConfigMaps that are ready, two conditions and a result for the claim.
+//! The function of the benchmark: four ConfigMaps that are ready, two conditions and a result for the claim. An `edition` in the
+//! input is in every map.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -63,11 +64,15 @@ pub async fn serve(address: &str, certificates: &Path, calls: &Calls) -> Outcome
             let xr = &request.observed.composite.object;
             let name = xr["metadata"]["name"].as_str().unwrap_or_default();
             let size = xr["spec"]["size"].as_str().unwrap_or_default();
+            let edition = request.input.as_ref().and_then(|input| input.get("edition"));
             for number in 0..CHILDREN {
-                let map = json!({
+                let mut map = json!({
                     "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default"},
                     "data": {"owner": name, "number": number.to_string(), "size": size},
                 });
+                if let Some(edition) = edition {
+                    map["data"]["edition"] = edition.clone();
+                }
                 let map = Resource { ready: Ready::True, ..Resource::of(map) };
                 rsp.desired.resources.insert(format!("map-{number}"), map);
             }

@@ -13,6 +13,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod function;
+pub(crate) mod inspect;
 pub(crate) mod install;
 pub(crate) mod internal;
 mod leading_options;
@@ -113,6 +114,8 @@ pub(crate) enum Command {
     Ui(ui::Ui),
     /// Show what a composite resource would be composed of, without a cluster
     Render(render::Render),
+    /// Show the next reconcile of a composite resource step by step: what its functions were given, what they returned, what was written
+    Inspect(inspect::Inspect),
     /// List the cloud operations in progress for objects of the cluster
     Operations(operations::Operations),
     /// Explain a diagnostic code, or list all codes

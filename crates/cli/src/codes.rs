@@ -27,6 +27,14 @@ diag::codes! {
     pub(crate) const REPORT_UNWRITABLE = "report-unwritable";
     pub(crate) const RENDER_INPUT = "render-input";
     pub(crate) const RENDER_FUNCTION = "render-function";
+    pub(crate) const OPERATOR_SILENT = "operator-silent";
+    pub(crate) const OPERATOR_REFUSED = "operator-refused";
+    pub(crate) const COMPOSITE_UNLISTED = "composite-unlisted";
+    pub(crate) const COMPOSITE_FAILS = "composite-fails";
+    pub(crate) const COMPOSITE_PRUNED = "composite-pruned";
+    pub(crate) const COMPOSED_REFUSED = "composed-refused";
+    pub(crate) const FUNCTION_RESULT = "function-result";
+    pub(crate) const NO_COMPOSITE = "no-composite";
     pub(crate) const OPTION_UNUSABLE = "option-unusable";
     pub(crate) const SERVER_NOT_STARTED = "server-not-started";
     pub(crate) const CERTS_FAILED = "certs-failed";

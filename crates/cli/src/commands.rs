@@ -13,6 +13,7 @@ mod doctor;
 mod drift;
 mod explain;
 mod function;
+mod inspect;
 mod install;
 mod internal;
 mod migrate;
@@ -53,6 +54,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Why(args) => why::run(&args, printer),
         Command::Ui(args) => ui::run(args, printer),
         Command::Render(args) => render::run(&args, printer),
+        Command::Inspect(args) => inspect::run(&args, printer),
         Command::Internal(command) => internal::run(&command, printer),
         Command::Migrate(command) => migrate::run(&command, printer),
         Command::Operations(args) => operations::run(&args, printer),

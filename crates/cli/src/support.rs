@@ -2,6 +2,7 @@
 
 pub(crate) mod age;
 pub(crate) mod applyset;
+pub(crate) mod ask;
 pub(crate) mod batch;
 pub(crate) mod catalogue;
 pub(crate) mod cause;
@@ -18,6 +19,7 @@ pub(crate) mod managed_object;
 pub(crate) mod mask_key;
 pub(crate) mod multicall;
 pub(crate) mod owner_tree;
+pub(crate) mod platform;
 pub(crate) mod printer;
 pub(crate) mod process;
 pub(crate) mod report;

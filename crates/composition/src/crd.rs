@@ -1,6 +1,7 @@
 //! The CustomResourceDefinitions of XRs and claims, as Crossplane generates them from an XRD.
 
 mod schema;
+mod served;
 
 use diag::Diagnostic;
 use serde_json::{Value, json};
@@ -9,6 +10,7 @@ use crate::codes;
 use crate::definition::{Definition, Names, Scope, Version};
 use crate::object;
 use crate::protocol::Object;
+pub use served::{fill_defaults, prune};
 
 /// Names are used as label values, which end here.
 const MAX_NAME: i64 = 63;

@@ -110,11 +110,29 @@ impl Functions {
         Ok(())
     }
 
+    /// The same certificates, limits and memory, for functions that `locate` finds elsewhere.
+    #[must_use]
+    pub fn located(
+        &self,
+        locate: impl Fn(&str) -> Result<Location, RunError> + Send + Sync + 'static,
+    ) -> Self {
+        let tls = self.tls.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Self {
+            options: self.options.clone(),
+            tls: RwLock::new(tls),
+            locate: Box::new(locate),
+            memory: self.memory.clone(),
+            channels: Mutex::default(),
+            in_process: self.in_process.clone(),
+        }
+    }
+
     /// A runner that answers what functions require with `resolver`.
     pub fn runner<'a>(&'a self, resolver: &'a dyn Resolver) -> Runner<'a> {
         Runner {
             functions: self,
             resolver,
+            watcher: None,
             goes_first: false,
             reservation: Reservation::default(),
             called: Mutex::default(),
@@ -197,21 +215,33 @@ fn finish(mut response: RunResponse, request: &RunRequest, tag: &str) -> RunResp
     response
 }
 
+/// Sees every single call of a function, with what it was given and what it returned.
+pub trait CallWatcher: Send + Sync {
+    fn called(&self, request: &RunRequest, response: Result<&RunResponse, &RunError>, took: Duration);
+}
+
 /// Runs functions and gives them the resources and schemas they require.
 pub struct Runner<'a> {
     functions: &'a Functions,
     resolver: &'a dyn Resolver,
+    watcher: Option<&'a dyn CallWatcher>,
     goes_first: bool,
     reservation: Reservation,
     /// How long calls have taken since this was last asked.
     called: Mutex<Duration>,
 }
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
     /// Whether its calls have their turn before those of others that wait.
     #[must_use]
     pub fn going_first(self, goes_first: bool) -> Self {
         Self { goes_first, ..self }
+    }
+
+    /// The same with a watcher of its calls.
+    #[must_use]
+    pub fn watched_by(self, watcher: Option<&'a dyn CallWatcher>) -> Self {
+        Self { watcher, ..self }
     }
 
     /// Runs `function`, which is `given` these from the first call on.
@@ -244,15 +274,18 @@ impl Runner<'_> {
     ) -> Result<RunResponse, RunError> {
         if let Some(runner) = &self.functions.in_process {
             let request = resolve(request, given, self.resolver).await?;
-            return runner.run(function, &request).await;
+            return self.watched(&request, runner.run(function, &request)).await;
         }
         match (self.functions.locate)(function)? {
             Location::BuiltIn => {
                 let request = resolve(request, given, self.resolver).await?;
-                self.timed(async { builtin::run(function, &request) }).await.ok_or_else(|| {
-                    let message = format!("there is no built-in function {function:?}");
-                    RunError::new(RunErrorClass::FunctionNotFound, message)
-                })
+                let call = async {
+                    builtin::run(function, &request).ok_or_else(|| {
+                        let message = format!("there is no built-in function {function:?}");
+                        RunError::new(RunErrorClass::FunctionNotFound, message)
+                    })
+                };
+                self.watched(&request, call).await
             }
             Location::Endpoint(endpoint) => {
                 let channel = self.functions.channel(function, &endpoint)?;
@@ -262,16 +295,26 @@ impl Runner<'_> {
                 // Copied and encoded only now: calls that wait hold no copy of what may be large.
                 let request = resolve(request, given, self.resolver).await?;
                 let encoded = wire::encode(&request);
-                let response = self.timed(channel.call(turn, encoded.bytes, &self.reservation)).await?;
-                Ok(finish(response, &request, &encoded.tag))
+                let call = channel.call(turn, encoded.bytes, &self.reservation);
+                let call = async { Ok(finish(call.await?, &request, &encoded.tag)) };
+                self.watched(&request, call).await
             }
         }
     }
 
-    async fn timed<T>(&self, call: impl Future<Output = T>) -> T {
+    /// The outcome of a call, which is timed and shown to the watcher.
+    async fn watched(
+        &self,
+        request: &RunRequest,
+        call: impl Future<Output = Result<RunResponse, RunError>>,
+    ) -> Result<RunResponse, RunError> {
         let began = Instant::now();
         let outcome = call.await;
-        *self.called.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
+        let took = began.elapsed();
+        *self.called.lock().unwrap_or_else(PoisonError::into_inner) += took;
+        if let Some(watcher) = self.watcher {
+            watcher.called(request, outcome.as_ref(), took);
+        }
         outcome
     }
 }

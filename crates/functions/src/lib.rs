@@ -25,7 +25,7 @@ mod stream;
 mod tls;
 mod wire;
 
-pub use client::{Functions, Options, Reservation, Runner};
+pub use client::{CallWatcher, Functions, Options, Reservation, Runner};
 pub use composition::protocol::{RunRequest, RunResponse};
 pub use endpoint::InvalidEndpoint;
 pub use requirements::{NoResolver, ResolveError, ResolveFuture, Resolver};

@@ -22,6 +22,10 @@ mod events;
 mod function;
 mod kinds;
 pub mod metrics;
+mod pass;
+pub mod preview;
+pub mod recording;
+pub mod requests;
 mod revision;
 mod schema;
 mod watches;
@@ -97,6 +101,7 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
         catalogue: Catalogue::new(),
         functions_moved: locations.moves(),
         default_service_account: options.default_service_account.clone(),
+        recordings: recording::Recordings::default(),
         stop,
     });
     let identities = Arc::new(Identities::new(settings.certs_dir.clone()));
@@ -122,10 +127,12 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
     let (metrics, stop) = (&engine.metrics, &engine.stop);
     let follow_crossplane = || certificates::follow_crossplane(&engine, &identities, &locations);
     let report_unsupported = || function::report_unsupported(&engine);
+    let answer_requests = || requests::run(&engine, &locations);
     tokio::select! {
         () = stores.run_controllers(&engine, &readiness, Arc::clone(&locations), functions) => {}
         () = supervise("certificates", metrics, stop, follow_crossplane) => {}
         () = supervise("package", metrics, stop, report_unsupported) => {}
+        () = supervise("request", metrics, stop, answer_requests) => {}
     }
     Ok(())
 }

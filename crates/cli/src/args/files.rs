@@ -17,3 +17,9 @@ pub(crate) struct FileArgs {
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,
 }
+
+impl FileArgs {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.filenames.is_empty() && self.kustomize.is_none()
+    }
+}

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use operator::{Half, Options, Shard};
 
 use super::cluster::{CLUSTER, KubeconfigArgs};
-use super::values::{duration, pair};
+use super::values::{duration, endpoint, pair};
 
 const OCI: &str = "Oracle Cloud options";
 const FUNCTIONS: &str = "Function options";
@@ -160,12 +160,6 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// `NAME=ENDPOINT`
-fn endpoint(text: &str) -> Result<(String, String), String> {
-    let named = pair(text).ok().filter(|(_, endpoint)| !endpoint.is_empty());
-    named.ok_or_else(|| "write NAME=ENDPOINT, for instance function-web=127.0.0.1:9443".to_owned())
-}
-
 /// `HOST:PORT=ADDRESS`
 fn address(text: &str) -> Result<(String, SocketAddr), String> {
     let named = pair(text).ok().and_then(|(host, address)| Some((host, address.parse().ok()?)));
@@ -210,15 +204,6 @@ mod tests {
         check("off", Some("off"));
         for invalid in ["8080", ":8080", "localhost:8080", ""] {
             check(invalid, None);
-        }
-    }
-
-    #[test]
-    fn an_endpoint_has_a_name() {
-        let expected = ("function-web".to_owned(), "dns:///web:9443".to_owned());
-        assert_eq!(endpoint("function-web=dns:///web:9443"), Ok(expected));
-        for invalid in ["function-web", "=127.0.0.1:1", "function-web="] {
-            assert!(endpoint(invalid).is_err(), "{invalid}");
         }
     }
 

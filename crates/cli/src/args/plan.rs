@@ -1,6 +1,7 @@
 //! `plimsoll plan`, `plimsoll apply` and `plimsoll drift`
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use manifest::GoDuration;
@@ -8,7 +9,7 @@ use manifest::GoDuration;
 use super::applyset::SetArgs;
 use super::cluster::ClusterArgs;
 use super::files::FileArgs;
-use super::values::go_duration;
+use super::values::{duration, endpoint, go_duration};
 
 /// What is compared with the cluster, and how much of it is shown.
 #[derive(Args, Clone, Debug)]
@@ -62,7 +63,10 @@ Examples:
   plimsoll plan -f shop.yaml --take spec.replicas --leave-to cert-manager
   helm template web ./chart | plimsoll plan -f - -o json
   plimsoll plan -k overlays/production
-  plimsoll plan -f manifests/ --applyset shop --prune")]
+  plimsoll plan -f manifests/ --applyset shop --prune
+  plimsoll plan -f composition.yaml -o markdown
+  plimsoll plan -f composition.yaml --function function-web=127.0.0.1:9443
+  plimsoll plan --function function-web=127.0.0.1:9443")]
 pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) bodies: BodyArgs,
@@ -71,7 +75,30 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) set: SetArgs,
     #[command(flatten)]
+    pub(crate) composites: CompositeArgs,
+    #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
+}
+
+const COMPOSITES: &str = "Options for changed Compositions, XRDs and Functions";
+
+/// What becomes of the XRs that a changed platform concerns, and who renders them.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CompositeArgs {
+    /// Do not render the XRs that the change concerns
+    #[arg(long, help_heading = COMPOSITES)]
+    pub(crate) without_xrs: bool,
+    /// Render XRs here instead of by the operator, with this function at this address; can be repeated
+    #[arg(long = "function", help_heading = COMPOSITES, value_name = "NAME=ENDPOINT", value_parser = endpoint,
+          conflicts_with = "without_xrs")]
+    pub(crate) functions: Vec<(String, String)>,
+    /// Folder with a client certificate for these functions, from `plimsoll certs`
+    #[arg(long, help_heading = COMPOSITES, value_name = "DIR", requires = "functions")]
+    pub(crate) function_certs_dir: Option<PathBuf>,
+    /// How long the operator may take to render a hundred XRs
+    #[arg(long = "xr-timeout", help_heading = COMPOSITES, value_name = "DURATION", value_parser = duration,
+          default_value = "2m")]
+    pub(crate) timeout: Duration,
 }
 
 #[derive(Args, Debug)]

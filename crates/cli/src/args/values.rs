@@ -25,6 +25,12 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// `NAME=ENDPOINT`
+pub(super) fn endpoint(text: &str) -> Result<(String, String), String> {
+    let named = pair(text).ok().filter(|(_, endpoint)| !endpoint.is_empty());
+    named.ok_or_else(|| "write NAME=ENDPOINT, for instance function-web=127.0.0.1:9443".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +49,15 @@ mod tests {
         assert_eq!(pair("event-ttl=1h=x"), Ok(("event-ttl".to_owned(), "1h=x".to_owned())));
         for invalid in ["event-ttl", "=1", ""] {
             assert!(pair(invalid).is_err(), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_has_a_name() {
+        let expected = ("function-web".to_owned(), "dns:///web:9443".to_owned());
+        assert_eq!(endpoint("function-web=dns:///web:9443"), Ok(expected));
+        for invalid in ["function-web", "=127.0.0.1:1", "function-web="] {
+            assert!(endpoint(invalid).is_err(), "{invalid}");
         }
     }
 }

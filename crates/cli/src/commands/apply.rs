@@ -54,7 +54,7 @@ pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printe
     }
     let problems = std::mem::take(&mut batch.problems);
     let objects = apply(&batch, session, &writer, printer).await;
-    let mut report = Report { objects, problems, set };
+    let mut report = Report { objects, problems, set, composites: None };
     if report.objects.len() == batch.objects.len() && !report.has_errors() {
         let problems = prune(&report, &batch, session).await;
         report.problems.extend(problems);

@@ -1,6 +1,5 @@
 //! `plimsoll render`: what an XR would be composed of, without a cluster.
 
-mod defaults;
 pub(super) mod inputs;
 pub(super) mod reconcile;
 mod resolver;

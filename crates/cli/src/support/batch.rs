@@ -13,6 +13,7 @@ use cluster::{Class, Error, ErrorKind, FieldConflict, PatchType, Reply, Session,
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
+use operator::composition::preview::is_platform;
 use ownership::{
     Desired, FieldManager, Handover, ListItems, Observed, Prior, Reporting, client_side_appliers,
 };
@@ -63,6 +64,12 @@ impl Batch {
         Ok((Self::resolve(loaded, set, &cluster, operation).await?, cluster))
     }
 
+    /// No objects, for a plan that is only about functions.
+    pub(crate) fn empty(cluster: &ClusterArgs) -> Result<(Self, Cluster), Failure> {
+        let batch = Self { objects: Vec::new(), live: HashMap::new(), problems: Vec::new(), set: None };
+        Ok((batch, Cluster::connect(cluster)?))
+    }
+
     /// The same for objects that are already loaded.
     pub(crate) async fn resolve(
         loaded: Loaded,
@@ -92,7 +99,7 @@ impl Batch {
         });
         let objects = all(asked).await;
         in_flight.finish();
-        Report { objects, problems: self.problems, set: self.set }
+        Report { objects, problems: self.problems, set: self.set, composites: None }
     }
 
     /// What other managers have added to each object, by its place among the objects.
@@ -277,7 +284,9 @@ impl Batch {
             Whole { before: live.and_then(visible), after: visible(&answer) }
         });
         let findings = warnings.into_iter().chain(findings).collect();
-        ObjectReport::known(target, preview, findings).with_whole(whole)
+        let mut report = ObjectReport::known(target, preview, findings).with_whole(whole);
+        report.answer = is_platform(target).then(|| answer.object().clone());
+        report
     }
 
     /// Whether the same files create the missing namespace.

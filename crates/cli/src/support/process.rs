@@ -43,6 +43,26 @@ pub(crate) fn until_interrupted(work: impl Future<Output = Outcome>) -> Outcome 
     })
 }
 
+/// The same, and after an interruption `clean_up`, which a second one cuts short.
+pub(crate) fn until_interrupted_then(
+    work: impl Future<Output = Outcome>,
+    clean_up: impl Future<Output = ()>,
+) -> Outcome {
+    runtime()?.block_on(async {
+        tokio::select! {
+            biased;
+            outcome = work => return outcome,
+            () = interrupt() => {}
+        }
+        tokio::select! {
+            biased;
+            () = clean_up => {}
+            () = interrupt() => {}
+        }
+        Ok(Exit::Passed(INTERRUPTED))
+    })
+}
+
 /// Waits until the user presses Ctrl-C.
 pub(crate) async fn interrupt() {
     if tokio::signal::ctrl_c().await.is_err() {

@@ -1,6 +1,7 @@
 //! The results for all objects, for people, programs and CI.
 
-mod change_text;
+pub(crate) mod change_text;
+pub(crate) mod composites;
 mod diff;
 mod findings;
 mod junit;
@@ -16,6 +17,7 @@ use manifest::ObjectRef;
 use plan::{FieldChange, Preview};
 use serde_json::{Value, json};
 
+use self::composites::Composites;
 use super::applyset::SetPlan;
 use super::batch::resolve::Pending;
 use super::exit::Exit;
@@ -30,6 +32,8 @@ pub(crate) struct Report {
     /// Problems in documents that are not among the objects.
     pub(crate) problems: Vec<Diagnostic>,
     pub(crate) set: Option<SetPlan>,
+    /// What changed Compositions, XRDs and Functions do to the live XRs.
+    pub(crate) composites: Option<Composites>,
 }
 
 pub(crate) struct ObjectReport {
@@ -47,6 +51,8 @@ pub(crate) struct ObjectReport {
     pub(crate) wait: Option<WaitResult>,
     /// The whole object before and after, if it is known and the format shows it. Values of Secrets are masked.
     pub(crate) whole: Option<Whole>,
+    /// A Composition, XRD or Function as the API server would store it, if it changes.
+    pub(crate) answer: Option<Value>,
 }
 
 /// An object before and after; `None` if it does not exist.
@@ -64,6 +70,12 @@ pub(crate) enum ObjectState {
     Known(Box<Preview>),
     Pending(Pending),
     Refused,
+    /// An XR would no longer be composed of it.
+    Deleted {
+        finalizers: Vec<String>,
+    },
+    /// An XR is composed of it, and the user may not read it.
+    Hidden,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +90,8 @@ pub(crate) enum Action {
     Pending,
     Going,
     Refused,
+    Delete,
+    Hidden,
 }
 
 impl Action {
@@ -87,8 +101,8 @@ impl Action {
             Self::Create => "+",
             Self::Change | Self::Addition => "~",
             Self::Hold | Self::Nothing => "=",
-            Self::Going => "-",
-            Self::Pending => "?",
+            Self::Going | Self::Delete => "-",
+            Self::Pending | Self::Hidden => "?",
             Self::Refused => "!",
         }
     }
@@ -103,6 +117,8 @@ impl Action {
             Self::Pending => "pending",
             Self::Going => "going",
             Self::Refused => "refused",
+            Self::Delete => "delete",
+            Self::Hidden => "hidden",
         }
     }
 }
@@ -118,6 +134,7 @@ impl ObjectReport {
             findings,
             wait: None,
             whole: None,
+            answer: None,
         }
     }
 
@@ -141,6 +158,16 @@ impl ObjectReport {
     /// The same with the whole object, if there is one.
     pub(crate) fn with_whole(self, whole: Option<Whole>) -> Self {
         Self { whole, ..self }
+    }
+
+    /// An object that an XR would no longer be composed of.
+    pub(crate) fn deleted(target: &ObjectRef, finalizers: Vec<String>) -> Self {
+        Self::new(target, ObjectState::Deleted { finalizers }, Vec::new())
+    }
+
+    /// An object of an XR that the user may not read.
+    pub(crate) fn hidden(target: &ObjectRef) -> Self {
+        Self::new(target, ObjectState::Hidden, Vec::new())
     }
 
     pub(crate) fn refused(target: &ObjectRef, why: Diagnostic) -> Self {
@@ -182,6 +209,8 @@ impl ObjectReport {
         match &self.state {
             ObjectState::Pending(_) => Action::Pending,
             ObjectState::Refused => Action::Refused,
+            ObjectState::Deleted { .. } => Action::Delete,
+            ObjectState::Hidden => Action::Hidden,
             ObjectState::Known(preview) if preview.created => Action::Create,
             ObjectState::Known(preview) if preview.changes_values() => Action::Change,
             ObjectState::Known(_) if self.is_going => Action::Going,
@@ -216,7 +245,8 @@ impl ObjectReport {
                 }
             }
             ObjectState::Pending(pending) => report["pending"] = pending.reason().into(),
-            ObjectState::Refused => {}
+            ObjectState::Deleted { finalizers } => report["finalizers"] = json!(finalizers),
+            ObjectState::Refused | ObjectState::Hidden => {}
         }
         if !self.additions.is_empty() {
             report["additions"] = self.additions.iter().map(addition).collect();
@@ -239,12 +269,14 @@ impl Report {
         !is_listed
             || self.problems.iter().any(Diagnostic::is_error)
             || self.objects.iter().any(ObjectReport::has_errors)
+            || self.composites.as_ref().is_some_and(Composites::has_errors)
     }
 
     /// Whether an apply would do anything.
     pub(crate) fn has_changes(&self) -> bool {
         self.set.as_ref().is_some_and(SetPlan::has_changes)
             || self.objects.iter().any(|object| !matches!(object.action(), Action::Nothing | Action::Refused))
+            || self.composites.as_ref().is_some_and(Composites::has_changes)
     }
 
     /// The exit status of a command that writes nothing.
@@ -269,6 +301,9 @@ impl Report {
         });
         if let Some(set) = &self.set {
             report["applyset"] = set::to_json(set);
+        }
+        if let Some(composites) = &self.composites {
+            report["composites"] = composites.to_json();
         }
         report
     }

@@ -41,6 +41,11 @@ fn the_commands_for_users_of_kubectl_work() {
 }
 
 #[test]
+fn the_commands_about_platform_changes_work() {
+    Reader::new().follow("book/src/platform-changes.md", |_| true);
+}
+
+#[test]
 fn the_commands_of_the_readme_work() {
     // A test cannot run its own suite, and the demo has a test of its own.
     let elsewhere = ["cargo test --workspace", "./demo"];
@@ -120,6 +125,8 @@ impl Drop for Reader {
 
 /// Runs one command as typed, and stops at a failure. A plan with changes exits with 2.
 const STEP: &str = r#"
+# What runs in the background ends with the page.
+trap 'kill $(jobs -p) 2>/dev/null' EXIT
 step() {
   local status=0
   eval "$1" || status=$?

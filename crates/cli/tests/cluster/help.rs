@@ -23,7 +23,7 @@ fn examples(help: &str) -> Vec<Vec<String>> {
 #[test]
 fn every_example_parses() {
     // `sandbox exec` passes every argument on, and `sandbox env` is shown inside a shell command.
-    let commands = "plan, apply, drift, create, delete, applysets, wait, owners, tree, why, ui, render, operations, doctor, explain, \
+    let commands = "plan, apply, drift, create, delete, applysets, wait, owners, tree, why, ui, render, inspect, operations, doctor, explain, \
                     install, uninstall, terraform install, \
                     operator, migrate crossplane, crds, certs, oci-server, completions, demo, function demo, reference, sandbox up, \
                     sandbox down, sandbox status, sandbox list, sandbox kubeconfig, sandbox logs, sandbox purge";

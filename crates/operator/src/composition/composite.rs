@@ -8,7 +8,6 @@
 //!                                         children
 //! ```
 
-mod actor;
 mod apply;
 mod connection;
 mod finalize;
@@ -18,7 +17,7 @@ mod permissions;
 mod pipeline;
 mod reconcile;
 mod required;
-mod selection;
+pub(super) mod selection;
 mod status;
 mod triggers;
 mod unavailable;
@@ -37,6 +36,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::engine::Engine;
 use super::kinds::Kind;
+use super::pass::Actor;
+use super::recording::{RecordPass, WantedRecording};
 use super::watches::{Dependency, Dependents, Scope, Watched};
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{self, ReconcileError};
@@ -51,6 +52,8 @@ const COMPONENT: &str = "defined/compositeresourcedefinition.apiextensions.cross
 pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: CancellationToken) {
     let xrs = engine.watches.open(&Scope::whole(kind.composite.clone()));
     let composer = Composer::new(engine, kind, xrs, stop.clone());
+    let recorder: Arc<dyn RecordPass> = composer.clone();
+    composer.engine.recordings.offer(&composer.kind.composite, Arc::downgrade(&recorder));
     let watches = async {
         tokio::join!(
             composer.queue.watch_objects(composer.xrs.store.subscribe()),
@@ -160,6 +163,15 @@ impl Composer {
         self.queue.enqueue(xr);
     }
 
+    /// Who writes what `xr` is composed of.
+    fn actor(&self, xr: &Object) -> std::result::Result<Actor, ReconcileFailure> {
+        let engine = &self.engine;
+        let composite = Composite::new(xr, self.layout);
+        let composition = composite.composition_ref().and_then(|name| engine.catalogue.composition(name));
+        let composition = composition.as_ref().map(|composition| &composition.object);
+        Actor::of(composite, composition, engine.default_service_account.as_deref(), &engine.client)
+    }
+
     fn record_write(&self, xr: &Object) {
         self.xrs.store.record_write(Value::Object(xr.clone()));
     }
@@ -172,5 +184,20 @@ impl Composer {
         if let Some(watched) = self.dependents.watched(&Scope::composed(&reference)) {
             watched.store.record_write(Value::Object(child.clone()));
         }
+    }
+}
+
+impl RecordPass for Composer {
+    fn record(&self, xr: &Key, wanted: WantedRecording) -> std::result::Result<(), WantedRecording> {
+        if !self.has(xr) {
+            return Err(wanted);
+        }
+        self.queue.signals(xr, |signals| signals.recording = Some(wanted));
+        self.queue.enqueue_first(xr.clone());
+        Ok(())
+    }
+
+    fn has(&self, xr: &Key) -> bool {
+        self.xrs.store.get(xr).is_some()
     }
 }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::catalogue::Catalogue;
 use super::metrics::CompositionMetrics;
+use super::recording::Recordings;
 use super::watches::Watches;
 use crate::runtime::client::ObjectClient;
 use crate::runtime::clock::Clock;
@@ -37,6 +38,8 @@ pub(crate) struct Engine {
     pub(crate) functions_moved: watch::Receiver<u64>,
     /// The ServiceAccount, in the namespace of each tenant, that composed resources are written as.
     pub(crate) default_service_account: Option<String>,
+    /// Who can record a pass over an XR.
+    pub(super) recordings: Recordings,
     pub(crate) stop: CancellationToken,
 }
 

@@ -27,7 +27,7 @@ fn the_kustomization_applies_unchanged() {
     let apply = ["apply", "--server-side", "--force-conflicts", "--kustomize", DEPLOY];
     run(&apply);
     let again = run(&apply);
-    assert_eq!(again.lines().count(), 28, "{again}");
+    assert_eq!(again.lines().count(), 32, "{again}");
     let account = "--as=system:serviceaccount:plimsoll-system:plimsoll-operator";
     let may = |what: &[&str]| {
         let asked = [&["auth", "can-i", account], what].concat();
@@ -177,7 +177,7 @@ fn every_role_is_explained() {
     let opt_in = OPT_IN.map(|file| fs::read_to_string(format!("{DEPLOY}/{file}")).unwrap()).join("---\n");
     let all = format!("{}---\n{opt_in}", built());
     let names: Vec<&str> = cluster_roles(&all).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names.len(), 13, "{names:?}");
+    assert_eq!(names.len(), 14, "{names:?}");
     for name in names {
         assert!(readme.contains(&format!("\n| `{name}` |")), "{name}");
     }

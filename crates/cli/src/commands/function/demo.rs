@@ -3,6 +3,8 @@
 //!
 //! The catalogue is a ConfigMap named `images` beside the claim, with one image per line. The function requires it, so
 //! a change to it triggers a reconcile of the composite.
+//!
+//! The input of its step may say `queue: false`, and `minReplicas` of every Deployment.
 
 use composition::protocol::{Match, Ready, Resource, ResourceSelector, RunRequest, RunResponse};
 use functions::response;
@@ -17,12 +19,16 @@ const DEPLOYMENT: &str = "deployment";
 pub(super) fn respond(request: &RunRequest) -> RunResponse {
     let mut answer = response::to(request);
     let composite = Value::Object(request.observed.composite.object.clone());
-    let app = App::of(&composite);
+    let input = request.input.as_ref();
+    let app = App::of(&composite, input.and_then(|input| input.get("minReplicas")?.as_i64()));
+    let has_queue = input.and_then(|input| input.get("queue")?.as_bool()).unwrap_or(true);
     answer.requirements.resources.insert(CATALOGUE.to_owned(), app.catalogue());
 
     let queue = observed(request, QUEUE);
     let is_queue_ready = readiness::condition(&queue, "Ready", "True").is_ok();
-    answer.desired.resources.insert(QUEUE.to_owned(), with_readiness(app.queue(), is_queue_ready));
+    if has_queue {
+        answer.desired.resources.insert(QUEUE.to_owned(), with_readiness(app.queue(), is_queue_ready));
+    }
     let endpoint = queue["status"]["messagesEndpoint"].as_str().filter(|endpoint| !endpoint.is_empty());
     if let Some(endpoint) = endpoint {
         let composite = &mut answer.desired.composite.object;
@@ -49,7 +55,12 @@ pub(super) fn respond(request: &RunRequest) -> RunResponse {
     response::condition_true(&mut answer, "ImageReady", "Listed").target_composite_and_claim();
     let is_rolled_out = readiness::condition(&observed(request, DEPLOYMENT), "Available", "True").is_ok();
     answer.desired.resources.insert(DEPLOYMENT.to_owned(), with_readiness(app.deployment(), is_rolled_out));
-    if is_rolled_out && is_queue_ready && endpoint.is_some() {
+    let is_queue_there = is_queue_ready && endpoint.is_some();
+    if is_rolled_out && !has_queue {
+        response::condition_true(&mut answer, "Deployed", "Success")
+            .with_message("The application is running.")
+            .target_composite_and_claim();
+    } else if is_rolled_out && is_queue_there {
         response::condition_true(&mut answer, "Deployed", "Success")
             .with_message("The application is running and its queue accepts messages.")
             .target_composite_and_claim();
@@ -77,14 +88,14 @@ struct App<'o> {
 }
 
 impl<'o> App<'o> {
-    fn of(composite: &'o Value) -> Self {
+    fn of(composite: &'o Value, min_replicas: Option<i64>) -> Self {
         let (spec, claim) = (&composite["spec"], &composite["spec"]["claimRef"]);
         let text = |value: &'o Value| value.as_str();
         Self {
             name: text(&claim["name"]).or(text(&composite["metadata"]["name"])).unwrap_or_default(),
             namespace: text(&claim["namespace"]).unwrap_or("default"),
             image: text(&spec["image"]).unwrap_or_default(),
-            replicas: spec["replicas"].as_i64().unwrap_or(1),
+            replicas: spec["replicas"].as_i64().unwrap_or(1).max(min_replicas.unwrap_or(1)),
             compartment: text(&spec["compartmentId"]).unwrap_or_default(),
         }
     }
@@ -176,6 +187,15 @@ mod tests {
         let answer = respond(&request(Some(json!({ "catalogue": "nginx:1\nnginx:3\n" })), &[]));
         assert_eq!(answer.desired.resources.keys().collect::<Vec<_>>(), ["queue"]);
         assert_eq!(conditions(&answer), ["ImageReady False NotFound CompositeAndClaim"]);
+    }
+
+    #[test]
+    fn the_input_may_leave_out_the_queue_and_ask_for_replicas() {
+        let mut request = request(Some(json!({ "catalogue": "nginx:2\n" })), &[]);
+        request.input = json!({ "queue": false, "minReplicas": 3 }).as_object().cloned();
+        let answer = respond(&request);
+        assert_eq!(answer.desired.resources.keys().collect::<Vec<_>>(), ["deployment"]);
+        assert_eq!(answer.desired.resources["deployment"].object["spec"]["replicas"], 3);
     }
 
     #[test]

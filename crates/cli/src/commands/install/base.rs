@@ -33,6 +33,7 @@ pub(super) const PARTS: &[Part] = &[
     part!("roles-oci.yaml", |it| it.controllers.contains(&Half::Oci)),
     part!("roles-oci-kinds.yaml", |it| it.controllers.contains(&Half::Oci)),
     part!("roles-composition.yaml", |it| it.controllers.contains(&Half::Composition)),
+    part!("requests.yaml", |it| it.controllers.contains(&Half::Composition)),
     part!("roles-definitions.yaml", |it| it.grants_defined_kinds),
     part!("roles-users.yaml", |it| it.user_roles),
     part!("roles-impersonation.yaml", |it| it.tenant_account.is_some()),

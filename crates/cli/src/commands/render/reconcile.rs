@@ -23,7 +23,6 @@ use jiff::Timestamp;
 use manifest::GroupVersionKind;
 use serde_json::Value;
 
-use super::defaults;
 use super::inputs::Inputs;
 use super::resolver::{FileResolver, Requirements};
 use crate::codes;
@@ -56,7 +55,7 @@ const RENDER_TIME: &str = "2024-01-01T00:00:00Z";
 pub(crate) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rendered, Failure> {
     let mut xr = inputs.xr.clone();
     if let Some(definition) = &inputs.definition {
-        defaults::fill(&mut xr, &crd::composite(definition));
+        crd::fill_defaults(&mut xr, &crd::composite(definition));
     }
     let prepared = render::prepare(&xr, inputs.definition.as_ref(), &inputs.composition, &inputs.observed);
     let filled = xr.clone();

@@ -21,7 +21,8 @@ pub(super) fn diff(report: &Report) -> String {
             compare(&mut text, &prune.target, member.as_ref(), None);
         }
     }
-    for object in &report.objects {
+    let composed = report.composites.iter().flat_map(|composites| &composites.items);
+    for object in report.objects.iter().chain(composed.flat_map(|xr| &xr.objects)) {
         if let Some(whole) = &object.whole {
             let after = whole.after.as_ref().map(|after| without_allocated(object, after));
             compare(&mut text, &object.target, whole.before.as_ref(), after.as_ref());

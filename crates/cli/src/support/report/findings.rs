@@ -4,22 +4,28 @@ use diag::Diagnostic;
 use manifest::ObjectRef;
 
 use super::Report;
+use super::composites::Composites;
 use super::text::some;
 
 /// All findings, problems of the files first.
 pub(crate) fn findings(report: &Report) -> Vec<Diagnostic> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for object in &report.objects {
-        for finding in &object.findings {
-            let key = without_name(finding, &object.target);
-            match groups.iter_mut().find(|group| group.key == key) {
-                Some(group) => group.others.push(object.target.to_string()),
-                None => groups.push(Group { key, finding, others: Vec::new() }),
-            }
+    let of_objects = report
+        .objects
+        .iter()
+        .flat_map(|object| object.findings.iter().map(|finding| (&object.target, finding)));
+    let of_composites = report.composites.iter().flat_map(Composites::findings);
+    for (target, finding) in of_objects.chain(of_composites) {
+        let key = without_name(finding, target);
+        match groups.iter_mut().find(|group| group.key == key) {
+            Some(group) => group.others.push(target.to_string()),
+            None => groups.push(Group { key, finding, others: Vec::new() }),
         }
     }
-    let unlisted = report.set.iter().flat_map(|set| set.set.unlisted.iter().cloned());
-    report.problems.iter().cloned().chain(unlisted).chain(groups.into_iter().map(Group::merged)).collect()
+    let unlisted = report.set.iter().flat_map(|set| &set.set.unlisted);
+    let unknown = report.composites.iter().flat_map(|composites| &composites.problems);
+    let problems = report.problems.iter().chain(unlisted).chain(unknown).cloned();
+    problems.chain(groups.into_iter().map(Group::merged)).collect()
 }
 
 struct Group<'r> {
@@ -73,7 +79,7 @@ mod tests {
         let mut objects: Vec<ObjectReport> =
             ["a", "b", "c", "d", "e"].map(|name| same(&target("Secret", name))).into();
         objects.push(refused(&target("Secret", "f"), "another thing"));
-        let found = findings(&Report { objects, problems: Vec::new(), set: None });
+        let found = findings(&Report { objects, problems: Vec::new(), set: None, composites: None });
         let shown: Vec<_> = found.iter().map(|it| (it.summary.as_str(), it.detail.as_str())).collect();
         assert_eq!(
             shown,

@@ -8,8 +8,9 @@ use plan::applyset::Fate;
 use plan::{FieldChange, Preview};
 
 use super::change_text::{ChangeText, Line};
+use super::composites::{CompositeReport, Composites};
 use super::findings::findings;
-use super::text::{Tense, holding, managers, summary};
+use super::text::{HIDDEN, Tense, holding, managers, said, summary};
 use super::{Action, ObjectReport, ObjectState, Report, names};
 
 /// The line width of findings.
@@ -22,11 +23,16 @@ pub(super) fn markdown(report: &Report, tense: Tense) -> String {
     let summary = anstream::adapter::strip_str(&summary(report, tense)).to_string();
     let summary = if summary.is_empty() { "nothing to do".to_owned() } else { summary };
     let mut page = format!("### {title}: {summary}\n");
+    if let Some(summary) = report.composites.as_ref().and_then(Composites::summary) {
+        let _infallible = writeln!(page, "\n**{}**", escaped(&summary));
+    }
     let findings = findings(report);
     let sections = prunes(report).into_iter().chain(findings.iter().map(finding));
     let touched = report.objects.iter().filter(|object| object.action() != Action::Nothing);
     let mut left_out = 0;
-    for section in sections.chain(touched.map(object)) {
+    let composites = report.composites.iter().flat_map(|composites| &composites.items);
+    let composites = composites.filter(|item| item.is_touched()).map(composite);
+    for section in sections.chain(touched.map(object)).chain(composites) {
         if page.len() + section.len() > MOST_CHARACTERS {
             left_out += 1;
         } else {
@@ -52,10 +58,26 @@ fn prunes(report: &Report) -> Option<String> {
 }
 
 fn object(report: &ObjectReport) -> String {
+    let title = format!("<code>{} {}</code>", report.action().sign(), escaped(&report.target.to_string()));
+    section(&title, "diff", &object_lines(report, false).join("\n"), false)
+}
+
+/// An XR with what it is composed of.
+fn composite(report: &CompositeReport) -> String {
+    let lost = report.pruned.iter().map(|field| format!("- {field}\n# its XRD no longer has this field"));
+    let mut lines: Vec<String> = lost.collect();
+    for object in report.touched() {
+        lines.push(format!("{} {}", object.action().sign(), object.target));
+        lines.extend(object_lines(object, true));
+    }
+    section(&format!("<code>{}</code>", escaped(&report.title())), "diff", &lines.join("\n"), false)
+}
+
+fn object_lines(report: &ObjectReport, is_composed: bool) -> Vec<String> {
     let mut lines = Vec::new();
     match &report.state {
         ObjectState::Known(preview) => {
-            for change in &preview.changes {
+            for change in said(preview, is_composed) {
                 let held = if preview.created { String::new() } else { holding(change) };
                 lines.extend(change_lines(change, &held));
             }
@@ -63,13 +85,17 @@ fn object(report: &ObjectReport) -> String {
         }
         ObjectState::Pending(pending) => lines.push(format!("# {}", pending.reason())),
         ObjectState::Refused => lines.push("# refused".to_owned()),
+        ObjectState::Deleted { finalizers } if !finalizers.is_empty() => {
+            lines.push(format!("# held by finalizers: {}", finalizers.join(", ")));
+        }
+        ObjectState::Deleted { .. } => {}
+        ObjectState::Hidden => lines.push(format!("# {HIDDEN}")),
     }
     for addition in &report.additions {
         let held = format!("not in the files, held by {}", managers(&addition.held_now));
         lines.extend(change_lines(&FieldChange { old: None, ..addition.clone() }, &held));
     }
-    let title = format!("<code>{} {}</code>", report.action().sign(), escaped(&report.target.to_string()));
-    section(&title, "diff", &lines.join("\n"), false)
+    lines
 }
 
 /// A change as lines of a diff.

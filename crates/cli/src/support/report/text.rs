@@ -9,6 +9,7 @@ use ownership::{FieldManager, Level};
 use plan::{FieldChange, Preview};
 
 use super::change_text::{ChangeText, Line};
+use super::composites::{Composites, is_of_engine};
 use super::findings::findings;
 use super::{Action, ObjectReport, ObjectState, Report, names};
 use super::{diff, markdown, set};
@@ -25,10 +26,16 @@ pub(crate) enum Tense {
 /// How many fields without a change of value are named before they are only counted.
 const MOST_NAMED: usize = 3;
 
+/// What is said of an object that the user may not read.
+pub(super) const HIDDEN: &str = "you may not read it, so what would happen to it is not shown";
+
+const BOLD: Style = Style::new().bold();
+
 /// The whole report in the format of `-o`, findings on standard error.
 pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full: bool) -> io::Result<()> {
     let touched = report.objects.iter().filter(|object| object.action() != Action::Nothing);
-    let names = touched.map(|it| object_name(&it.target));
+    let composites = report.composites.iter().flat_map(Composites::names);
+    let names = touched.map(|it| object_name(&it.target)).chain(composites);
     let show = |printer: &mut Printer| match printer.format() {
         Format::Diff => printer.raw(diff::diff(report).as_bytes()),
         Format::Markdown => printer.raw(markdown::markdown(report, tense).as_bytes()),
@@ -49,61 +56,101 @@ pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full:
 }
 
 fn listing(printer: &mut Printer, report: &Report, tense: Tense, full: bool) -> io::Result<()> {
+    if let Some(summary) = report.composites.as_ref().and_then(Composites::summary) {
+        printer.data(format_args!("{BOLD}{summary}{BOLD:#}"))?;
+    }
     if let Some(set) = &report.set {
         set::show(printer, set, tense)?;
     }
-    report.objects.iter().try_for_each(|it| object(printer, it, full))
+    report.objects.iter().try_for_each(|it| object(printer, it, full, Indent::Top))?;
+    report.composites.as_ref().map_or(Ok(()), |composites| composites.show(printer, full))
+}
+
+/// How far an object is from the margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Indent {
+    Top,
+    /// Below its XR.
+    Composed,
+}
+
+impl Indent {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Top => "",
+            Self::Composed => "    ",
+        }
+    }
 }
 
 /// Renders one object; nothing if it does not change.
-fn object(printer: &mut Printer, report: &ObjectReport, full: bool) -> io::Result<()> {
+pub(super) fn object(
+    printer: &mut Printer,
+    report: &ObjectReport,
+    full: bool,
+    indent: Indent,
+) -> io::Result<()> {
     let style = match report.action() {
         Action::Nothing => return Ok(()),
         Action::Create | Action::Pending => GOOD,
         Action::Change | Action::Addition | Action::Going => PENDING,
-        Action::Hold => DIM,
-        Action::Refused => BAD,
+        Action::Hold | Action::Hidden => DIM,
+        Action::Refused | Action::Delete => BAD,
     };
-    let sign = report.action().sign();
-    printer.data(format_args!("{style}{sign} {}{style:#}", report.target))?;
+    let (sign, margin) = (report.action().sign(), indent.text());
+    printer.data(format_args!("{margin}{style}{sign} {}{style:#}", report.target))?;
     match &report.state {
-        ObjectState::Known(preview) => fields(printer, preview, full)?,
-        ObjectState::Pending(pending) => printer.data(format_args!("    {}", pending.reason()))?,
-        ObjectState::Refused => {}
+        ObjectState::Known(preview) => fields(printer, preview, full, indent)?,
+        ObjectState::Pending(pending) => printer.data(format_args!("{margin}    {}", pending.reason()))?,
+        ObjectState::Deleted { finalizers } if !finalizers.is_empty() => {
+            let finalizers = finalizers.join(", ");
+            printer.data(format_args!("{margin}    {DIM}held by finalizers: {finalizers}{DIM:#}"))?;
+        }
+        ObjectState::Hidden => printer.data(format_args!("{margin}    {DIM}{HIDDEN}{DIM:#}"))?,
+        ObjectState::Deleted { .. } | ObjectState::Refused => {}
     }
     report.additions.iter().try_for_each(|addition| {
         let text = ChangeText::of(&FieldChange { old: None, ..addition.clone() }, full);
-        change(printer, &text, &format!("not in the files, held by {}", managers(&addition.held_now)))
+        let held = format!("not in the files, held by {}", managers(&addition.held_now));
+        change(printer, &text, &held, indent)
     })
 }
 
-fn fields(printer: &mut Printer, preview: &Preview, full: bool) -> io::Result<()> {
-    // That a new object is a member of its set goes without saying.
-    let label = FieldPath::of_fields(["metadata", "labels", plan::applyset::PART_OF]);
-    for field in preview.changes.iter().filter(|field| !preview.created || field.path != label) {
+fn fields(printer: &mut Printer, preview: &Preview, full: bool, indent: Indent) -> io::Result<()> {
+    for field in said(preview, indent == Indent::Composed) {
         let held = if preview.created { String::new() } else { holding(field) };
-        change(printer, &ChangeText::of(field, full), &held)?;
+        change(printer, &ChangeText::of(field, full), &held, indent)?;
     }
+    let margin = indent.text();
     if let Some(former) = &preview.taken_over_from {
-        printer.data(format_args!("    takes over what {} applied", managers(former)))?;
+        printer.data(format_args!("{margin}    takes over what {} applied", managers(former)))?;
     }
     for (verb, fields) in [("takes", &preview.takes), ("releases", &preview.releases)] {
         if !fields.is_empty() {
-            printer.data(format_args!("    {verb} {}", some(&names(fields))))?;
+            printer.data(format_args!("{margin}    {verb} {}", some(&names(fields))))?;
         }
     }
     Ok(())
 }
 
+/// The changes that are shown. That a new object is a member of its set, or has what the engine gives all that it composes, goes
+/// without saying.
+pub(super) fn said(preview: &Preview, is_composed: bool) -> impl Iterator<Item = &FieldChange> {
+    let label = FieldPath::of_fields(["metadata", "labels", plan::applyset::PART_OF]);
+    let is_plain = move |path: &FieldPath| if is_composed { is_of_engine(path) } else { *path == label };
+    preview.changes.iter().filter(move |field| !preview.created || !is_plain(&field.path))
+}
+
 /// One field, and what is to be said about its managers.
-fn change(printer: &mut Printer, text: &ChangeText, held: &str) -> io::Result<()> {
-    let both = text.head.chars().count() + held.chars().count() + 4 + 3;
+fn change(printer: &mut Printer, text: &ChangeText, held: &str, indent: Indent) -> io::Result<()> {
+    let margin = indent.text();
+    let both = margin.len() + text.head.chars().count() + held.chars().count() + 4 + 3;
     if held.is_empty() {
-        printer.data(format_args!("    {}", text.head))?;
+        printer.data(format_args!("{margin}    {}", text.head))?;
     } else if both <= width() {
-        printer.data(format_args!("    {}   {DIM}{held}{DIM:#}", text.head))?;
+        printer.data(format_args!("{margin}    {}   {DIM}{held}{DIM:#}", text.head))?;
     } else {
-        printer.data(format_args!("    {}\n      {DIM}{held}{DIM:#}", text.head))?;
+        printer.data(format_args!("{margin}    {}\n{margin}      {DIM}{held}{DIM:#}", text.head))?;
     }
     text.lines.iter().try_for_each(|line| {
         let style = match line {
@@ -112,7 +159,7 @@ fn change(printer: &mut Printer, text: &ChangeText, held: &str) -> io::Result<()
             Line::Added(_) => GOOD,
             Line::Folded(_) => DIM,
         };
-        printer.data(format_args!("      {style}{}{style:#}", line.plain()))
+        printer.data(format_args!("{margin}      {style}{}{style:#}", line.plain()))
     })
 }
 

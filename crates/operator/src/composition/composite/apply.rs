@@ -2,25 +2,28 @@
 //! resources are applied.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use cluster::{PatchType, Propagation};
 use composition::composite::{Composite, refs_intent};
-use composition::desired::{Composed, Rendered};
+use composition::desired::Composed;
 use composition::garbage_collection::{Deletion, undesired, without_labels};
 use composition::health::{self, ReconcileFailure, Stage};
 use composition::intent::Applied;
 use composition::naming::{COMPOSITE_MANAGER, composed_manager};
 use composition::object;
-use composition::protocol::{Object, State};
+use composition::protocol::Object;
 use composition::readiness::{Child, ChildState};
 use composition::takeover::{hand_over_updates, has_applied};
-use manifest::{GroupVersionKind, ObjectRef};
+use manifest::ObjectRef;
 use serde_json::json;
+use tokio::time::Instant;
 
-use super::actor::Actor;
 use super::memory::XrMemory;
 use super::{Composer, Result, failed};
 use crate::composition::MANAGER;
+use crate::composition::pass::Actor;
+use crate::composition::recording::{Recorder, Writing, WritingKind};
 use crate::runtime::client::{ApiError, ObjectClient, Part};
 use crate::runtime::controller::ReconcileError;
 use crate::runtime::store::Key;
@@ -29,31 +32,6 @@ use crate::runtime::store::Key;
 const MAX_TAKE_OVERS: usize = 5;
 
 impl Composer {
-    /// Renders what the functions desire.
-    pub(super) async fn render(
-        &self,
-        xr: &Object,
-        observed: &BTreeMap<String, Object>,
-        desired: &State,
-    ) -> std::result::Result<Rendered, ReconcileFailure> {
-        let mut namespaced = BTreeMap::new();
-        if object::namespace(xr).is_some() {
-            for resource in desired.resources.values() {
-                let Ok(gvk) = GroupVersionKind::of(&resource.object) else { continue };
-                if let Ok(served) = self.engine.client.session().resource(&gvk).await {
-                    namespaced.insert(gvk, served.namespaced);
-                }
-            }
-        }
-        let mut rendered =
-            composition::desired::render(xr, observed, desired, |kind| namespaced.get(kind).copied())
-                .map_err(|error| ReconcileFailure::engine(Stage::Compose, "Render", error.to_string()))?;
-        for composed in rendered.resources.values_mut() {
-            self.engine.shard.carry_over(xr, &mut composed.intent);
-        }
-        Ok(rendered)
-    }
-
     /// Deletes what is no longer desired, before the references are stored, so that none is forgotten.
     pub(super) async fn collect(
         &self,
@@ -61,6 +39,7 @@ impl Composer {
         observed: &BTreeMap<String, Object>,
         desired: &BTreeMap<String, Composed>,
         actor: &Actor,
+        recorder: Option<&Recorder>,
     ) -> Result<()> {
         let what = "cannot garbage collect composed resources that are no longer desired";
         let uid = object::uid(xr).unwrap_or_default();
@@ -70,7 +49,13 @@ impl Composer {
         for deletion in deletions {
             match observed.get(&deletion.key) {
                 Some(child) if !object::is_being_deleted(child) => {
+                    let began = Instant::now();
                     delete(&deletion, child, what, &actor.client).await?;
+                    if let Some(recorder) = recorder {
+                        let Deletion { key, object, .. } = &deletion;
+                        let (took, outcome) = (began.elapsed(), WritingKind::Deleted);
+                        recorder.written(Writing::new(key, object, outcome, took, None));
+                    }
                 }
                 _ => {}
             }
@@ -106,6 +91,7 @@ impl Composer {
         memory: &mut XrMemory,
         desired: &BTreeMap<String, Composed>,
         actor: &Actor,
+        recorder: Option<&Recorder>,
     ) -> (Vec<Child>, Result<()>) {
         let manager = composed_manager(object::name(xr).unwrap_or_default(), &self.kind.composite);
         let last = &memory.applied;
@@ -114,7 +100,12 @@ impl Composer {
             let manager = &manager;
             applies.push(async move {
                 let last = last.get(&composed.reference);
-                (name, composed, self.apply_child(key, composed, manager, last, &actor.client).await)
+                let began = Instant::now();
+                let applied = self.apply_child(key, composed, manager, last, &actor.client).await;
+                if let Some(recorder) = recorder {
+                    recorder.written(writing(name, composed, &applied, began.elapsed()));
+                }
+                (name, composed, applied)
             });
         }
         // All at once: the client limits concurrent writes.
@@ -180,7 +171,7 @@ impl Composer {
         if let Some(live) = live {
             let last = last.copied().or_else(|| Applied::found(intent, live, manager));
             if let Some(applied) = last.filter(|last| last.still_holds(intent, live)) {
-                return Ok(AppliedChild { object: live.clone(), applied });
+                return Ok(AppliedChild { object: live.clone(), applied, is_sent: false });
             }
             if !has_applied(live, manager) {
                 self.take_over_child(xr, reference, intent, manager, client).await?;
@@ -189,7 +180,7 @@ impl Composer {
         let answer = client.apply(intent, manager).await?;
         let applied = Applied::new(intent, &answer);
         self.record_child_write(xr, &answer);
-        Ok(AppliedChild { object: answer, applied })
+        Ok(AppliedChild { object: answer, applied, is_sent: true })
     }
 
     /// Takes over the fields that an engine without server-side apply wrote.
@@ -235,4 +226,21 @@ async fn delete(deletion: &Deletion, child: &Object, what: &str, client: &Object
 struct AppliedChild {
     object: Object,
     applied: Applied,
+    /// Whether there was anything to send.
+    is_sent: bool,
+}
+
+/// What became of a composed resource, for a recording.
+fn writing(
+    key: &str,
+    composed: &Composed,
+    applied: &std::result::Result<AppliedChild, ApiError>,
+    took: Duration,
+) -> Writing {
+    let (outcome, error) = match applied {
+        Ok(child) if child.is_sent => (WritingKind::Applied, None),
+        Ok(_) => (WritingKind::Unchanged, None),
+        Err(error) => (WritingKind::Refused, Some(error.text())),
+    };
+    Writing::new(key, &composed.reference, outcome, took, error)
 }

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::permissions::Permissions;
 use super::selection::Awaited;
+use crate::composition::recording::WantedRecording;
 use crate::composition::watches::Scope;
 use crate::runtime::events::EventLog;
 
@@ -31,6 +32,8 @@ pub(super) struct XrSignals {
     pub(super) last_urgent: Option<Instant>,
     /// The function that was down in the last reconcile.
     pub(super) awaited_function: Option<String>,
+    /// A user waits for a recording of the next pass.
+    pub(super) recording: Option<WantedRecording>,
 }
 
 /// What one reconcile of an XR leaves for the next.

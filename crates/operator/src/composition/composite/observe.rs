@@ -1,24 +1,19 @@
-//! Observes an XR: its composed resources, their connection details, and what its functions required.
+//! Observes an XR: its composed resources, and what its functions required.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use composition::composite::Composite;
 use composition::composition::Composition;
-use composition::connection;
-use composition::event::Event;
 use composition::health::{ReconcileFailure, Stage};
-use composition::object;
 use composition::observed::{Observed, observe};
-use composition::protocol::{Object, SecretData, State};
+use composition::protocol::Object;
 use composition::requeue::{ContentHash, Fingerprint};
 use manifest::ObjectRef;
 use serde_json::Value;
 
 use super::Composer;
-use super::actor::Actor;
 use crate::composition::watches::Scope;
-use crate::runtime::client::ObjectClient;
 use crate::runtime::store::{Key, Store};
 
 impl Composer {
@@ -79,32 +74,6 @@ impl Composer {
             }),
         }
     }
-
-    /// The observed state for the functions. What is left out for lack of control is added to `events`.
-    pub(super) async fn state(
-        &self,
-        xr: &Object,
-        observed: &Observed,
-        actor: &Actor,
-        events: &mut Vec<Event>,
-    ) -> Result<Arc<State>, ReconcileFailure> {
-        let what = "cannot fetch composite resource connection details";
-        let secret = Composite::new(xr, self.layout).connection_secret();
-        let own = connection(&self.engine.client, xr, secret, what, events).await?;
-        let mut details = BTreeMap::new();
-        // What has lost its controller is controlled again by the next apply.
-        let controlled = observed.resources.iter().filter(|(_, child)| object::is_controlled_by(child, xr));
-        for (key, child) in controlled {
-            let kind = child.get("kind").and_then(Value::as_str).unwrap_or_default();
-            let name = object::name(child).unwrap_or_default();
-            let what = format!(
-                "cannot fetch connection details for composed resource {key:?} (a {kind} named {name})"
-            );
-            let found = connection(&actor.client, child, connection::secret_of(child), &what, events).await?;
-            details.insert(key.clone(), found);
-        }
-        Ok(Arc::new(observed.state(xr, own, details)))
-    }
 }
 
 /// A hash of what a reconcile sees, whether it comes from stores now or was given to functions before.
@@ -120,29 +89,6 @@ pub(super) fn fingerprint(
 
 pub(super) fn content_hash(object: &Value) -> Option<ContentHash> {
     object.as_object().map(ContentHash::of)
-}
-
-/// What `publisher` has published to `secret`; empty while that does not exist.
-async fn connection(
-    client: &ObjectClient,
-    publisher: &Object,
-    secret: Option<(&str, &str)>,
-    what: &str,
-    events: &mut Vec<Event>,
-) -> Result<SecretData, ReconcileFailure> {
-    let Some((namespace, name)) = secret else { return Ok(SecretData::default()) };
-    let read = client.read(&connection::secret_ref(namespace, name)).await;
-    let read = read.map_err(|error| {
-        let text = format!("{what}: {}", error.text());
-        ReconcileFailure::engine(Stage::Compose, error.class(), text)
-    })?;
-    let Some(secret) = read else { return Ok(SecretData::default()) };
-    Ok(connection::published(&secret, publisher).unwrap_or_else(|| {
-        let uid = object::uid(publisher).unwrap_or_default();
-        let text = format!("{what}: Secret {namespace}/{name} is not controlled by UID {uid:?}");
-        events.push(Event::warning(Stage::Compose.event_reason(), text));
-        SecretData::default()
-    }))
 }
 
 /// The object in a store. Only the API server knows whether a kind is namespaced: a reference may lack a namespace where

@@ -3,8 +3,8 @@
 use composition::service_account::ServiceAccount;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 
-use super::actor::Actor;
 use crate::composition::access;
+use crate::composition::pass::Actor;
 
 /// The verbs needed to compose a kind.
 const NEEDED: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];

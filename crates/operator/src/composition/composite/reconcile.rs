@@ -24,12 +24,14 @@ use manifest::ObjectRef;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::actor::Actor;
 use super::memory::{Unwritten, XrMemory, XrSignals};
 use super::observe::fingerprint;
+use super::pipeline::PipelineRun;
 use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
 use crate::composition::MANAGER;
+use crate::composition::pass::{Actor, observed_state, render};
+use crate::composition::recording::{Recorder, WantedRecording};
 use crate::composition::watches::Scope;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;
@@ -58,6 +60,21 @@ pub(super) struct Progress {
     pub(super) revision: String,
     /// The memory that the result of the pipeline takes.
     reservation: Reservation,
+    /// Records the pass, if a user has asked for it.
+    pub(super) recording: Option<(WantedRecording, Recorder)>,
+}
+
+impl Progress {
+    pub(super) fn recorder(&self) -> Option<&Recorder> {
+        self.recording.as_ref().map(|(_, recorder)| recorder)
+    }
+
+    /// The part of the pass called `name` has ended.
+    fn phase(&self, name: &str) {
+        if let Some(recorder) = self.recorder() {
+            recorder.phase(name);
+        }
+    }
 }
 
 impl Reconciler for Composer {
@@ -116,12 +133,15 @@ impl Composer {
         let now = self.engine.running_for();
         let (is_forced, breaker) = self.queue.signals(key, |signals| {
             signals.awaited_function = None;
-            (std::mem::take(&mut signals.is_forced), BreakerState::tick(signals, now))
+            let is_forced = std::mem::take(&mut signals.is_forced) || signals.recording.is_some();
+            (is_forced, BreakerState::tick(signals, now))
         });
         if composite.is_paused() {
+            self.refuse_recording(key, "it is paused by the annotation crossplane.io/paused");
             return self.pause(xr, memory).await;
         }
         if object::is_being_deleted(xr) {
+            self.refuse_recording(key, "it is being deleted");
             return self.finalize(key, xr, memory).await;
         }
         let now = Instant::now();
@@ -147,16 +167,31 @@ impl Composer {
         }
         memory.due = None;
         let mut xr = xr.clone();
-        let mut progress = Progress::default();
+        let mut progress = Progress { recording: self.begin_recording(key), ..Progress::default() };
         let failure = match self.compose(key, &mut xr, memory, selected, &mut progress).await {
             Ok(()) => None,
             Err(ReconcileError::Conflict) => return self.on_conflict(key, memory, progress, seen).await,
             Err(ReconcileError::Failed(failure)) => Some(failure),
         };
-        match self.conclude(key, &mut xr, memory, &progress, failure, seen).await {
-            Ok(wait) => Ok(breaker.requeue_within(wait)),
-            Err(ReconcileError::Conflict) => self.on_conflict(key, memory, progress, seen).await,
-            Err(failed) => Err(failed),
+        let concluded = self.conclude(key, &mut xr, memory, &progress, failure, seen).await;
+        if let Err(ReconcileError::Conflict) = concluded {
+            return self.on_conflict(key, memory, progress, seen).await;
+        }
+        if let Some((wanted, recorder)) = progress.recording {
+            wanted.done(recorder, &xr);
+        }
+        concluded.map(|wait| breaker.requeue_within(wait))
+    }
+
+    fn begin_recording(&self, key: &Key) -> Option<(WantedRecording, Recorder)> {
+        let wanted = self.queue.signals(key, |signals| signals.recording.take())?;
+        let recorder = wanted.begin(self.engine.clock.now());
+        Some((wanted, recorder))
+    }
+
+    fn refuse_recording(&self, key: &Key, why: &str) {
+        if let Some(wanted) = self.queue.signals(key, |signals| signals.recording.take()) {
+            wanted.refuse(why);
         }
     }
 
@@ -181,6 +216,9 @@ impl Composer {
         let selected = selected.map_err(|not_selected| not_selected.failure)?;
         memory.grace_periods.clear();
         object::name(&selected.revision.object).unwrap_or_default().clone_into(&mut progress.revision);
+        if let Some(recorder) = progress.recorder() {
+            recorder.selected(&progress.revision);
+        }
         progress.events = selected.events;
         self.take_over(xr, memory).await?;
         if let Some(mut configured) = selected.configured {
@@ -189,6 +227,7 @@ impl Composer {
             *xr = answer.map_err(|error| failed(Stage::Configure, "", &error))?;
             self.record_write(xr);
         }
+        progress.phase("select");
 
         self.depend(key, xr, None, &memory.scopes);
         // What cannot be watched is read instead, and reported when it is applied.
@@ -200,31 +239,43 @@ impl Composer {
         let observed = self.observe(xr).await?;
         progress.missing = observed.missing.iter().map(|reference| reference.name.clone()).collect();
         let actor = self.actor(xr)?;
-        let state = self.state(xr, &observed, &actor, &mut progress.events).await?;
+        let composite = Composite::new(xr, self.layout);
+        let state =
+            observed_state(composite, &observed, &self.engine.client, &actor, &mut progress.events).await?;
+        if let Some(recorder) = progress.recorder() {
+            recorder.observed(&observed, &state);
+        }
+        progress.phase("observe");
         // Open until the XR depends on them, or they would be listed once more.
         let mut _stores = Vec::new();
+        let unwritten = memory.unwritten.take();
+        // A recording shows what functions return, not that it is known.
         if let Some(Unwritten { observed, returned, outcome }) =
-            memory.unwritten.take().filter(|unwritten| unwritten.holds(seen))
+            unwritten.filter(|unwritten| unwritten.holds(seen) && progress.recording.is_none())
         {
             progress.outcome = outcome;
             progress.returned = Some((observed, returned));
         } else {
-            let run = self.run_pipeline(&selected.revision, &state, &memory.required, &actor).await;
+            let PipelineRun { run, scopes, given, stores } = self
+                .run_pipeline(&selected.revision, &state, &memory.required, &actor, progress.recorder())
+                .await;
+            progress.phase("functions");
             progress.outcome = run.outcome;
             progress.unreachable = run.unreachable;
             progress.reservation = run.reservation;
             memory.required = run.required;
-            memory.scopes = run.scopes;
-            _stores = run.stores;
+            memory.scopes = scopes;
+            _stores = stores;
             if let Some(failure) = run.failure {
                 self.depend(key, xr, None, &memory.scopes);
                 return Err(failure.into());
             }
-            let seen = fingerprint(xr, Some(&selected.revision), &children, &run.given);
+            let seen = fingerprint(xr, Some(&selected.revision), &children, &given);
             progress.returned = Some((seen, Instant::now()));
         }
 
-        let rendered = self.render(xr, &observed.resources, &progress.outcome.desired).await;
+        let (session, shard) = (self.engine.client.session(), &self.engine.shard);
+        let rendered = render(session, shard, xr, &observed.resources, &progress.outcome.desired).await;
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(failure) => {
@@ -248,7 +299,8 @@ impl Composer {
         actor: &Actor,
         progress: &mut Progress,
     ) -> super::Result<()> {
-        self.collect(xr, &observed.resources, &rendered.resources, actor).await?;
+        self.collect(xr, &observed.resources, &rendered.resources, actor, progress.recorder()).await?;
+        progress.phase("delete");
         let is_observed = |name: &String| observed.resources.contains_key(name);
         match self.store_references(xr, &rendered.resources).await? {
             Some(answer) => *xr = answer,
@@ -261,9 +313,13 @@ impl Composer {
                 }
             }
         }
+        progress.phase("refer");
         // Watched before they are applied, so that no change is missed.
         let watched = self.watched(rendered.resources.values().map(|composed| &composed.reference)).await;
-        let (children, applied) = self.apply_children(key, xr, memory, &rendered.resources, actor).await;
+        let recorder = progress.recorder();
+        let (children, applied) =
+            self.apply_children(key, xr, memory, &rendered.resources, actor, recorder).await;
+        progress.phase("apply");
         progress.children = children;
         // Those that are desired are among the children now.
         let desired = |missing: &String| {
@@ -295,6 +351,9 @@ impl Composer {
         progress: Progress,
         seen: Fingerprint,
     ) -> Result<Action, ReconcileError<String>> {
+        if let Some((wanted, _)) = progress.recording {
+            self.queue.signals(key, |signals| signals.recording = Some(wanted));
+        }
         // Only a change, or the backoff, causes the next one.
         memory.history.record(seen, seen);
         // What has to be reserved is not kept from one reconcile to the next: there is one of these for every XR.
@@ -357,7 +416,11 @@ impl Composer {
         failure: Option<ReconcileFailure>,
         seen: Fingerprint,
     ) -> Result<Option<Duration>, ReconcileError<String>> {
+        if let (Some(recorder), Some(failure)) = (progress.recorder(), &failure) {
+            recorder.failed(failure.text());
+        }
         let reported = self.report(key, xr, memory, progress, failure.as_ref()).await;
+        progress.phase("status");
         let selected = select(Composite::new(xr, self.layout), &self.kind, &self.engine.catalogue);
         let revision = selected.as_ref().ok().map(|selected| &selected.revision);
         let written = self.fingerprint(xr, revision, &memory.scopes);

@@ -1,10 +1,6 @@
 //! What functions require, from stores that are opened for it.
-//!
-//! The operator reads it, with one exception: where a ServiceAccount of a tenant writes what an XR is composed of, a Secret that
-//! a function requires is given to it only if that account may read it, too. Which Secret a function requires may follow from
-//! what a tenant has written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use composition::composition::Composition;
@@ -12,15 +8,13 @@ use composition::protocol::{Match, Resource, ResourceSelector, Schema, SchemaSel
 use composition::requeue::ContentHash;
 use diag::error_chain;
 use functions::{ResolveError, ResolveFuture, Resolver};
-use manifest::ObjectRef;
 use serde_json::Value;
 
-use super::actor::Actor;
 use super::observe::content_hash;
 use crate::composition::engine::Engine;
+use crate::composition::pass::{Actor, SecretRights};
 use crate::composition::schema;
-use crate::composition::watches::{Scope, Watched, Which, is_secret};
-use crate::runtime::store::Key;
+use crate::composition::watches::{Scope, Watched, is_secret};
 
 /// A store, and the objects that were last given from it.
 pub(super) type Opened = (Arc<Watched>, Vec<ContentHash>);
@@ -29,17 +23,13 @@ pub(super) type Opened = (Arc<Watched>, Vec<ContentHash>);
 pub(super) struct StoreResolver<'a> {
     engine: &'a Engine,
     actor: &'a Actor,
+    rights: SecretRights<'a>,
     opened: Mutex<BTreeMap<Scope, Opened>>,
-    /// The Secrets that may be given, since the Composition itself requires them or the account of the tenant may read them.
-    permitted: Mutex<BTreeSet<Scope>>,
 }
 
 impl<'a> StoreResolver<'a> {
     pub(super) fn new(engine: &'a Engine, actor: &'a Actor, revision: &Composition) -> Self {
-        let steps = revision.spec.pipeline.iter();
-        let required = steps.flat_map(|step| step.requirements.resources());
-        let permitted = required.filter_map(|(_, selector)| Scope::required(&selector).ok()).collect();
-        Self { engine, actor, opened: Mutex::default(), permitted: Mutex::new(permitted) }
+        Self { engine, actor, rights: SecretRights::new(actor, revision), opened: Mutex::default() }
     }
 
     /// The stores that were opened.
@@ -65,35 +55,13 @@ impl<'a> StoreResolver<'a> {
     /// Objects as they are now, of which no copy is kept. Only the TTL of its answer makes the function see changes.
     async fn list(&self, scope: &Scope) -> Result<Vec<Resource>, ResolveError> {
         let source = scope.source();
-        let client = if self.is_permitted(scope) { &self.engine.client } else { &self.actor.client };
+        let client = if self.rights.include(scope) { &self.engine.client } else { &self.actor.client };
         let keep = |mut object| {
             (source.trim)(&mut object);
             Resource::of(object)
         };
         let listed = client.session().list_kept(&source.gvk, &source.selection, &keep).await;
         listed.map(|listed| listed.items).map_err(|error| ResolveError(error_chain(&error)))
-    }
-
-    fn is_permitted(&self, scope: &Scope) -> bool {
-        self.actor.account.is_none() || !is_secret(&scope.gvk) || lock(&self.permitted).contains(scope)
-    }
-
-    /// Refuses a Secret that the account of the tenant may not read.
-    async fn permit(&self, scope: &Scope) -> Result<(), ResolveError> {
-        if self.is_permitted(scope) {
-            return Ok(());
-        }
-        let read = match &scope.which {
-            Which::Required { namespace: Some(namespace), matching: Match::Name(name) } => {
-                let key = Key { namespace: Some(namespace.clone()), name: name.clone() };
-                let target: ObjectRef = key.reference(&scope.gvk);
-                self.actor.client.read(&target).await.map(drop).map_err(|error| error.text())
-            }
-            _ => self.list(scope).await.map(drop).map_err(|error| error.0),
-        };
-        read.map_err(ResolveError)?;
-        lock(&self.permitted).insert(scope.clone());
-        Ok(())
     }
 }
 
@@ -104,7 +72,7 @@ impl Resolver for StoreResolver<'_> {
             if is_listed(selector, &scope) {
                 return Ok(0);
             }
-            self.permit(&scope).await?;
+            self.rights.check(&scope).await?;
             let watched = self.open(&scope);
             watched.ready().await.map_err(ResolveError)?;
             Ok(watched.store.size())
@@ -117,7 +85,7 @@ impl Resolver for StoreResolver<'_> {
             if is_listed(selector, &scope) {
                 return self.list(&scope).await;
             }
-            self.permit(&scope).await?;
+            self.rights.check(&scope).await?;
             self.open(&scope).ready().await.map_err(ResolveError)?;
             let mut found = self.give(&scope);
             found.sort_by_cached_key(|object| {

@@ -15,22 +15,22 @@ use crate::runtime::finalizer;
 /// Crossplane's finalizer on XRs.
 pub(super) const FINALIZER: &str = "composite.apiextensions.crossplane.io";
 
-pub(super) struct Selected {
-    pub(super) revision: Composition,
+pub(in crate::composition) struct Selected {
+    pub(in crate::composition) revision: Composition,
     /// The XR with all fields set that follow from the selection; `None` if it has them.
-    pub(super) configured: Option<Object>,
+    pub(in crate::composition) configured: Option<Object>,
     pub(super) events: Vec<Event>,
 }
 
 /// Why nothing could be selected.
-pub(super) struct NotSelected {
-    pub(super) failure: ReconcileFailure,
+pub(in crate::composition) struct NotSelected {
+    pub(in crate::composition) failure: ReconcileFailure,
     /// What is missing, if it is probably about to be created.
     pub(super) awaited: Option<Awaited>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Awaited {
+pub(in crate::composition) enum Awaited {
     Composition,
     Revision,
     Validation,
@@ -48,7 +48,11 @@ impl NotSelected {
     }
 }
 
-pub(super) fn select(xr: Composite<'_>, kind: &Kind, catalogue: &Catalogue) -> Result<Selected, NotSelected> {
+pub(in crate::composition) fn select(
+    xr: Composite<'_>,
+    kind: &Kind,
+    catalogue: &Catalogue,
+) -> Result<Selected, NotSelected> {
     let definition = &kind.definition;
     let compositions = catalogue.compositions(&kind.composite);
     let selected = selection::composition(xr, definition, &compositions)

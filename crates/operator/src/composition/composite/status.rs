@@ -59,6 +59,9 @@ impl Composer {
         }
         events.extend(report.events);
         events.extend(breaches(memory, progress));
+        if let Some(recorder) = progress.recorder() {
+            recorder.events(&events);
+        }
         let is_unchanged = matches!(written, Ok(false));
         self.record(xr, memory, events, is_unchanged).await;
         remember_results(memory, progress, failure);

@@ -9,3 +9,17 @@ fn every_definition_round_trips() {
         assert_eq!(serde_json::to_value(&read).unwrap(), written, "{:?}", read.metadata.name);
     }
 }
+
+#[test]
+fn every_policy_is_an_object() {
+    let of = |policy: &Value| manifest::ObjectRef::of(policy.as_object().unwrap()).unwrap().to_string();
+    let names: Vec<String> = policies().iter().map(of).collect();
+    assert_eq!(
+        names,
+        [
+            "ValidatingAdmissionPolicy plimsoll-requests",
+            "ValidatingAdmissionPolicyBinding plimsoll-requests",
+            "ClusterRole plimsoll-requests",
+        ]
+    );
+}

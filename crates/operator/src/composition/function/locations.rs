@@ -35,6 +35,10 @@ impl FunctionLocations {
         function::find(name, &self.flags, &found.revisions, &found.functions)
     }
 
+    pub(in crate::composition) fn flags(&self) -> &BTreeMap<String, String> {
+        &self.flags
+    }
+
     /// The endpoint that a flag names.
     pub(in crate::composition) fn of_flag(&self, name: &str) -> Option<&str> {
         self.flags.get(name).map(String::as_str)

@@ -1,0 +1,212 @@
+//! Records the next pass over an XR for a user who may have it reconciled, and shows what the user may read.
+
+use composition::composite::Composite;
+use composition::object;
+use manifest::{Namespace, ObjectRef};
+use serde_json::Value;
+
+use super::Refusal;
+use super::identity::Rights;
+use super::plan::mask_key;
+use super::wire::{InspectQuestion, Named, unpack};
+use crate::composition::engine::Engine;
+use crate::composition::recording::{Piece, Recording, WantedRecording};
+use crate::runtime::store::Key;
+
+/// Whether a controller here can record the XR of a packed question. What cannot be read is refused later.
+pub(super) fn is_here(engine: &Engine, question: &str) -> bool {
+    let Ok(InspectQuestion { xr }) = unpack(question) else { return true };
+    xr.target().is_none_or(|target| engine.recordings.has(&target.gvk, &Key::from(&target)))
+}
+
+pub(super) async fn answer(
+    engine: &Engine,
+    question: &InspectQuestion,
+    rights: &Rights<'_>,
+) -> Result<Recording, Refusal> {
+    let refuse = |why: String| Refusal::Refused(why);
+    let target = question.xr.target().ok_or_else(|| refuse(format!("{} is no kind", question.xr.kind)))?;
+    for (verb, why) in [("get", "see"), ("patch", "have it reconciled, as the recording needs,")] {
+        if !rights.may(verb, &target).await {
+            return Err(refuse(format!(
+                "you may not {verb} {target}. Only those who may can {why} what its functions are given and return"
+            )));
+        }
+    }
+    let read = engine.client.read(&target).await.map_err(|error| refuse(error.text()))?;
+    let xr = read.ok_or_else(|| refuse(format!("{target} does not exist")))?;
+    if Composite::new(&xr, composition::composite::Layout::Modern).is_paused() {
+        return Err(refuse(format!(
+            "{target} is paused by the annotation crossplane.io/paused, so there are no passes to record"
+        )));
+    }
+    if object::is_being_deleted(&xr) {
+        return Err(refuse(format!("{target} is being deleted, so its functions no longer run")));
+    }
+    let (wanted, recorded) = WantedRecording::new(mask_key());
+    if engine.recordings.record(&target.gvk, &Key::from(&target), wanted).is_err() {
+        return Err(Refusal::NotHere(format!(
+            "the operator does not reconcile {target}: its XRD is not established, or the XR belongs to another shard"
+        )));
+    }
+    let mut recording = match recorded.await {
+        Ok(Ok(recording)) => recording,
+        Ok(Err(why)) => return Err(refuse(format!("{target} was not reconciled: {why}"))),
+        Err(_) => return Err(refuse(format!("the pass over {target} ended without a result"))),
+    };
+    conceal(&mut recording, &target, rights).await;
+    Ok(recording)
+}
+
+/// Hides what the user may not read: objects by themselves, and what functions may have derived from them.
+async fn conceal(recording: &mut Recording, xr: &ObjectRef, rights: &Rights<'_>) {
+    let mut concealed = None;
+    for piece in recording.observed.values_mut() {
+        concealed = conceal_object(piece, None, rights).await.or(concealed);
+    }
+    let revision = "apiextensions.crossplane.io/v1/CompositionRevision".parse().expect("a fixed kind");
+    let revision = ObjectRef::new(revision, None, recording.revision.clone());
+    let reads_revision = rights.may("get", &revision).await;
+    for step in &mut recording.steps {
+        if !reads_revision {
+            step.input.iter_mut().for_each(|input| input.hide(&format!("you may not get {revision}")));
+        }
+        for credential in step.credentials.values_mut() {
+            let target = credential.secret.target();
+            if target.is_none_or(|target| target.name.is_empty())
+                || !may_get(&credential.secret, rights).await
+            {
+                concealed = Some(of_kind(&credential.secret));
+                credential.entries.clear();
+                if !reads_revision {
+                    credential.secret.name.clear();
+                }
+            }
+        }
+        for call in &mut step.calls {
+            for piece in call.required.values_mut().flatten() {
+                if let Some(what) = conceal_object(piece, None, rights).await {
+                    // Which objects of a kind there are is not known to the user either.
+                    piece.object.iter_mut().for_each(|named| named.name.clear());
+                    concealed = Some(what);
+                }
+            }
+            let returned = call.returned.as_mut();
+            for piece in returned.into_iter().flat_map(|returned| returned.resources.values_mut()) {
+                conceal_object(piece, xr.namespace.as_ref(), rights).await;
+            }
+        }
+    }
+    let Some(what) = concealed else { return };
+    // The context may contain anything that a function was given.
+    let why = format!("it may contain what comes from {what}, which you may not get");
+    for call in recording.steps.iter_mut().flat_map(|step| &mut step.calls) {
+        let returned = call.returned.iter_mut().flat_map(|returned| &mut returned.context);
+        call.context.iter_mut().chain(returned).for_each(|piece| piece.hide(&why));
+    }
+}
+
+/// Hides an object that the user may not read; what it is then. Without a namespace of its own it is in `namespace`.
+async fn conceal_object(
+    piece: &mut Piece,
+    namespace: Option<&Namespace>,
+    rights: &Rights<'_>,
+) -> Option<String> {
+    let Some(named) = &piece.object else {
+        piece.hide("it is of no kind");
+        return None;
+    };
+    let mut named = named.clone();
+    named.namespace = named.namespace.or_else(|| namespace.map(|own| own.as_str().to_owned()));
+    if may_get(&named, rights).await {
+        return None;
+    }
+    let what = of_kind(&named);
+    piece.hide(&format!("you may not get {what}"));
+    piece.connection_details.clear();
+    Some(what)
+}
+
+async fn may_get(named: &Named, rights: &Rights<'_>) -> bool {
+    match named.target() {
+        Some(target) => rights.may("get", &target).await,
+        None => false,
+    }
+}
+
+/// `objects of kind Secret in namespace shop`
+fn of_kind(named: &Named) -> String {
+    let place = named.namespace.as_ref().map_or_else(String::new, |it| format!(" in namespace {it}"));
+    format!("objects of kind {}{place}", named.kind)
+}
+
+/// Leaves out the largest values until a recording fits; `pack` says whether it does.
+pub(super) fn fit(
+    recording: &mut Recording,
+    pack: impl Fn(&Recording) -> Result<String, Refusal>,
+) -> Result<String, Refusal> {
+    let mut limit = 1 << 20;
+    loop {
+        match pack(recording) {
+            Err(Refusal::TooLarge) if limit > 16 => trim(recording, limit),
+            packed => return packed,
+        }
+        limit /= 4;
+    }
+}
+
+/// Leaves out all values of more than `limit` bytes.
+fn trim(recording: &mut Recording, limit: usize) {
+    let mut pieces: Vec<&mut Piece> = recording.composite.iter_mut().collect();
+    pieces.extend(recording.observed.values_mut());
+    for step in &mut recording.steps {
+        pieces.extend(&mut step.input);
+        for call in &mut step.calls {
+            pieces.extend(call.required.values_mut().flatten());
+            pieces.extend(&mut call.context);
+            if let Some(returned) = &mut call.returned {
+                pieces.extend(&mut returned.composite);
+                pieces.extend(returned.resources.values_mut());
+                pieces.extend(&mut returned.context);
+            }
+        }
+    }
+    let (mut count, mut bytes) = recording.trimmed;
+    for piece in pieces {
+        let size = piece.value.as_ref().map(Value::to_string).map_or(0, |text| text.len());
+        if size > limit {
+            piece.value = None;
+            piece.trimmed = Some(size);
+            (count, bytes) = (count + 1, bytes + size);
+        }
+    }
+    recording.trimmed = (count, bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_largest_values_are_left_out_and_counted() {
+        let piece = |length: usize| Piece { value: Some(json!("x".repeat(length))), ..Piece::default() };
+        let mut recording = Recording {
+            observed: [("small", 10), ("large", 2000), ("huge", 2_000_000)]
+                .into_iter()
+                .map(|(key, length)| (key.to_owned(), piece(length)))
+                .collect(),
+            ..Recording::default()
+        };
+        let pack = |recording: &Recording| {
+            let text = serde_json::to_string(recording).unwrap();
+            if text.len() > 3000 { Err(Refusal::TooLarge) } else { Ok(text) }
+        };
+        fit(&mut recording, pack).unwrap();
+        assert_eq!(recording.trimmed, (1, 2_000_002));
+        assert_eq!(recording.observed["huge"].trimmed, Some(2_000_002));
+        assert!(recording.observed["large"].value.is_some());
+        assert!(matches!(fit(&mut recording, |_| Err(Refusal::TooLarge)), Err(Refusal::TooLarge)));
+    }
+}
