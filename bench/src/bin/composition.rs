@@ -34,8 +34,8 @@ fn main() -> Outcome<()> {
         [] => runtime.block_on(measure(&mut run, CLAIMS)),
         _ => {
             let numbers = run.arguments().into_iter().map(str::parse).collect::<Result<Vec<usize>, _>>();
-            let numbers =
-                numbers.map_err(|_| "usage: composition [CLAIMS… | steady | recovery | plan] [--json FILE]")?;
+            let numbers = numbers
+                .map_err(|_| "usage: composition [CLAIMS… | steady | recovery | plan] [--json FILE]")?;
             numbers.into_iter().try_for_each(|claims| runtime.block_on(measure(&mut run, claims)))
         }
     }?;

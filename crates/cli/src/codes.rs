@@ -25,6 +25,11 @@ diag::codes! {
     pub(crate) const NOTHING_APPLIED = "nothing-applied";
     pub(crate) const INTERRUPTED = "interrupted";
     pub(crate) const REPORT_UNWRITABLE = "report-unwritable";
+    pub(crate) const NOTHING_PLANNED = "nothing-planned";
+    pub(crate) const PLAN_UNREADABLE = "plan-unreadable";
+    pub(crate) const PLAN_EXPOSED = "plan-exposed";
+    pub(crate) const PLAN_STALE = "plan-stale";
+    pub(crate) const REPLACES_DATA = "replaces-data";
     pub(crate) const RENDER_INPUT = "render-input";
     pub(crate) const RENDER_FUNCTION = "render-function";
     pub(crate) const OPERATOR_SILENT = "operator-silent";
@@ -41,6 +46,8 @@ diag::codes! {
     pub(crate) const APPLYSET_LABEL = "applyset-label";
     pub(crate) const APPLYSET_PARENT = "applyset-parent";
     pub(crate) const APPLYSET_FOREIGN = "applyset-foreign";
+    pub(crate) const RECORD_MISSING = "record-missing";
+    pub(crate) const APPLYSET_RECORD = "applyset-record";
     pub(crate) const APPLYSET_KEPT = "applyset-kept";
     pub(crate) const MIGRATION_BLOCKED = "migration-blocked";
     pub(crate) const MIGRATION_STUCK = "migration-stuck";

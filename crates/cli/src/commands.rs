@@ -33,6 +33,8 @@ mod uninstall;
 mod wait;
 mod why;
 
+pub(crate) use explain::AREAS;
+
 use crate::args::Command;
 use crate::support::exit::Outcome;
 use crate::support::printer::Printer;

@@ -12,9 +12,11 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
+use clap_complete::CompleteEnv;
 
 use args::Cli;
 use mimalloc::MiMalloc;
+use support::completion;
 use support::multicall::Program;
 use support::printer::Printer;
 
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     if program == Program::Provider {
         return provider::serve();
     }
+    CompleteEnv::with_factory(Cli::command).var(completion::VARIABLE).complete();
     let cli = match parse(program) {
         Ok(cli) => cli,
         Err(help) => return help_or_usage(&help),

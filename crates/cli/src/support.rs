@@ -7,6 +7,7 @@ pub(crate) mod batch;
 pub(crate) mod catalogue;
 pub(crate) mod cause;
 pub(crate) mod cloud_operation;
+pub(crate) mod completion;
 pub(crate) mod concurrency;
 pub(crate) mod connect;
 pub(crate) mod content;
@@ -22,10 +23,13 @@ pub(crate) mod owner_tree;
 pub(crate) mod platform;
 pub(crate) mod printer;
 pub(crate) mod process;
+pub(crate) mod refusal;
 pub(crate) mod report;
 #[cfg(has_sandbox)]
 pub(crate) mod sandbox_progress;
+pub(crate) mod saved_plan;
 pub(crate) mod targets;
+pub(crate) mod tty;
 
 use manifest::{Namespace, ObjectRef};
 use serde_json::Value;

@@ -207,6 +207,27 @@ fn a_kept_demo_runs_until_its_own_commands_stop_it() {
 }
 
 #[test]
+fn a_kept_demo_says_where_its_files_are_and_terraform_plans_there() {
+    let viewer = Viewer::new();
+    let transcript = viewer.play(&["--keep"]);
+    let (_, next) = transcript.split_once("next steps").unwrap();
+    assert!(
+        next.contains("export TF_CLI_CONFIG_FILE=terraform.rc; "),
+        "Terraform or OpenTofu is needed: {next}"
+    );
+    let bin = viewer.folder.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(PLIMSOLL, bin.join("plimsoll")).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let output = viewer.command("bash").args(["-e", "-c", next]).env("PATH", path).output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
+    // A user has scaled the Deployment by hand.
+    assert!(stdout.contains("spec.replicas: 5 → 3") && stdout.contains("0 to add, 1 to change"), "{stdout}");
+    viewer.nothing_is_left();
+}
+
+#[test]
 fn an_interrupted_or_killed_demo_leaves_nothing_running() {
     for signal in ["INT", "KILL"] {
         let viewer = Viewer::new();

@@ -31,6 +31,12 @@ use std::sync::Arc;
 
 use crate::Connection;
 
+/// The names of the contexts that a connection can choose from; none if there is no kubeconfig that can be read.
+pub fn contexts(connection: &Connection, environment: &Environment) -> Vec<String> {
+    let config = kubeconfig::of(connection, environment).ok().flatten();
+    config.into_iter().flat_map(|config| config.contexts).map(|context| context.name).collect()
+}
+
 /// A client for `connection`, and a description of the server for messages. Sends nothing yet, so an unreachable server
 /// only shows at the first request.
 ///

@@ -52,7 +52,7 @@ mod watch;
 
 pub use apply::{PatchType, Write};
 pub use codes::CODES;
-pub use connect::{ConnectError, DownloadError, Environment, ExecError, download};
+pub use connect::{ConnectError, DownloadError, Environment, ExecError, contexts, download};
 pub use connection::{Connection, Exec, Impersonate};
 pub use delete::{Delete, Deletion, Propagation, Stuck};
 pub use dependency::{Dependency, may_still_come};

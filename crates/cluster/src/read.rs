@@ -133,7 +133,8 @@ impl Session {
     ) -> Result<Listing<T>, Error> {
         let resource = self.resource(gvk).await?;
         let collection = resource.collection(selection.namespace.as_ref());
-        let mut listing = Listing { items: Vec::new(), resource_version: String::new(), warnings: Vec::new() };
+        let mut listing =
+            Listing { items: Vec::new(), resource_version: String::new(), warnings: Vec::new() };
         let mut next = String::new();
         let mut page = selection.limit.unwrap_or(page).min(page);
         loop {

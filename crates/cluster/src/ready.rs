@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use diag::Diagnostic;
 use manifest::{GroupVersionKind, ObjectRef};
-use readiness::{Cause, Check, Mode, Wait, pod_selector};
+use readiness::{Cause, Check, Conditions, Mode, Wait, pod_selector};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -52,14 +52,14 @@ impl Session {
         wait: &Wait,
         observe: impl FnMut(&str),
     ) -> Result<Readiness, Error> {
-        let publishes_conditions = match (&wait.mode, wait.publishes_conditions) {
-            (Mode::Rollout, None) => Some(self.publishes_conditions(&target.gvk).await),
-            (_, known) => known,
+        let conditions = match (&wait.mode, &wait.conditions) {
+            (Mode::Rollout | Mode::Condition { .. }, None) => Some(self.conditions(&target.gvk).await),
+            (_, known) => known.clone(),
         };
-        let wait = &Wait { publishes_conditions, ..wait.clone() };
+        let wait = &Wait { conditions, ..wait.clone() };
         let timeout = wait.timeout.to_std().unwrap_or(Duration::ZERO);
         let check = |object: Option<&Value>| match object {
-            None => Check::NotYet("it does not exist".to_owned()),
+            None => wait.check_absent(&target.gvk),
             Some(object) => wait.check(object),
         };
         let mut unread = None;
@@ -77,10 +77,13 @@ impl Session {
             },
         };
         let Some(object) = last else {
-            let diagnosis = match unread {
-                None => wait.diagnose(target, Cause::DidNotAppear),
+            let diagnosis = match (unread, &why) {
                 // Nothing is known about the object, not even whether it exists.
-                Some(error) => never_seen(error, wait),
+                (Some(error), _) => never_seen(error, wait),
+                (None, None) => wait.diagnose(target, Cause::DidNotAppear),
+                (None, Some(why)) => {
+                    wait.diagnose(target, Cause::Never { why, object: &Value::Null, pods: &[] })
+                }
             };
             return Ok(Readiness::Unmet { diagnosis: Box::new(diagnosis), object: None });
         };
@@ -103,21 +106,22 @@ impl Session {
         Ok(Readiness::Unmet { diagnosis: Box::new(diagnosis), object: Some(object) })
     }
 
-    /// Whether the CRD of `gvk` declares `status.conditions`; if so, an object with an empty status is not ready yet.
-    /// False if the CRD cannot be read, and for kinds without one.
-    pub async fn publishes_conditions(&self, gvk: &GroupVersionKind) -> bool {
+    /// Which conditions the CRD of `gvk` allows. If it declares any, an object with an empty status is not ready yet.
+    pub async fn conditions(&self, gvk: &GroupVersionKind) -> Conditions {
         if manifest::is_built_in_group(gvk.group()) {
-            return false;
+            return Conditions::Unknown;
         }
-        let Ok(resource) = self.resource(gvk).await else { return false };
+        let Ok(resource) = self.resource(gvk).await else { return Conditions::Unknown };
         let crd = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a fixed kind");
         let crd = ObjectRef::new(crd, None, resource.crd_name());
-        let Ok(Some(definition)) = self.read(&crd).await else { return false };
-        let versions = definition.object["spec"]["versions"].as_array().into_iter().flatten();
-        let conditions = "/schema/openAPIV3Schema/properties/status/properties/conditions";
-        versions
-            .filter(|version| version["name"] == gvk.version())
-            .any(|version| version.pointer(conditions).is_some())
+        let Ok(Some(definition)) = self.read(&crd).await else { return Conditions::Unknown };
+        let spec = &definition.object["spec"];
+        let mut versions = spec["versions"].as_array().into_iter().flatten();
+        let version = versions.find(|version| version["name"] == gvk.version());
+        version
+            .filter(|_| spec["preserveUnknownFields"] != true)
+            .map(Conditions::of_version)
+            .unwrap_or_default()
     }
 
     /// Some pods of a workload. They only enrich the diagnosis, so a failed read is ignored.

@@ -27,6 +27,7 @@
 //! # Ok::<(), fields::DecodeError>(())
 //! ```
 
+mod canonical;
 pub mod codes;
 mod diff;
 mod equality;
@@ -36,6 +37,7 @@ mod items;
 pub mod jsonpath;
 mod lookup;
 mod merge;
+mod named;
 mod order;
 mod path;
 mod positions;
@@ -50,12 +52,14 @@ mod against_go;
 #[cfg(test)]
 mod arbitrary;
 
+pub use canonical::canonical;
 pub use codes::CODES;
 pub use diff::{Change, diff};
 pub use equality::equal;
 pub use flat::{flat_managers, flat_text, flat_values};
 pub use ignore::{INTERNAL_ANNOTATIONS, IgnoreFields, Ignored};
 pub use lookup::value_at;
+pub use named::NamedField;
 pub use path::{ElementError, FieldPath, ListKey, Notation, PathElement, SetValue};
 pub use positions::Positions;
 pub use projection::{Leaf, leaf_column, leaf_values, project};

@@ -3,6 +3,8 @@
 //! The grammar and the limits are those of apimachinery's `resource.ParseQuantity`: values finer than a billionth are
 //! rounded away from zero, and those with a binary suffix end at 2⁶³−1.
 
+use std::fmt;
+
 use bigdecimal::num_bigint::BigInt;
 use bigdecimal::{BigDecimal, RoundingMode};
 use serde_json::Value;
@@ -10,7 +12,7 @@ use serde_json::Value;
 #[cfg(test)]
 mod tests;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantity(BigDecimal);
 
 /// A quantity has at most so many digits after the point.
@@ -46,6 +48,13 @@ impl Quantity {
             Value::Number(number) => Self::parse(&number.to_string()),
             _ => None,
         }
+    }
+}
+
+/// The number without a suffix; equal quantities are written alike.
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.normalized().to_plain_string())
     }
 }
 

@@ -65,5 +65,5 @@ pub use reference::{
 };
 pub use scope::is_known_cluster_scoped;
 pub use spans::Step;
-pub use stream::{Broken, Stream, read};
+pub use stream::{Broken, Stream, read, read_each};
 pub use yaml::to_yaml;

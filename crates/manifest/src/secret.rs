@@ -32,6 +32,11 @@ pub fn decoded_entry(secret: &Map<String, Value>, name: &str) -> Option<Vec<u8>>
     BASE64_STANDARD.decode(secret.get("data")?.get(name)?.as_str()?).ok()
 }
 
+/// Bytes as a Secret has them.
+pub fn encoded(bytes: &[u8]) -> String {
+    BASE64_STANDARD.encode(bytes)
+}
+
 /// Moves what a Secret writes under `stringData` to `data`, where it wins over what stands there, as in the API server.
 ///
 /// Other objects stay as they are, and so does a value that is no string: the API server says best what is wrong with it.
@@ -79,19 +84,24 @@ impl MaskKey {
         self.0
     }
 
+    /// A hash of `text` that cannot be compared with guesses without the key.
+    pub fn digest(&self, text: &str) -> u64 {
+        let digest = self.mac(text);
+        u64::from_be_bytes(digest[..8].try_into().expect("SHA-256 has 32 bytes"))
+    }
+
+    fn mac(&self, text: &str) -> [u8; 32] {
+        let Some(random) = self.0 else { return Sha256::digest(text).into() };
+        let mac = Hmac::<Sha256>::new_from_slice(&random.to_be_bytes());
+        mac.expect("HMAC takes keys of any length").chain_update(text).finalize().into_bytes().into()
+    }
+
     /// What is shown in place of the value of `key`: the same for the same value of the same Secret, and useless
     /// elsewhere.
     pub fn mask(&self, namespace: &str, name: &str, key: &str, value: &str) -> String {
         let text = format!("{namespace}/{name}/{key}\0{value}");
-        let (form, digest) = match self.0 {
-            None => (FORMER_MASK, Sha256::digest(text)),
-            Some(random) => {
-                let mac = Hmac::<Sha256>::new_from_slice(&random.to_be_bytes());
-                let mac = mac.expect("HMAC takes keys of any length").chain_update(text);
-                (MASK, mac.finalize().into_bytes())
-            }
-        };
-        let [a, b, c, d, ..] = digest[..] else { unreachable!("SHA-256 has 32 bytes") };
+        let form = if self.0.is_none() { FORMER_MASK } else { MASK };
+        let [a, b, c, d, ..] = self.mac(&text);
         format!("{form}{a:02x}{b:02x}{c:02x}{d:02x})")
     }
 }

@@ -29,30 +29,91 @@ pub struct Broken {
 
 /// Reads all documents of a text, YAML or JSON.
 pub fn read(source: &Source, limits: &Limits) -> Stream {
+    let mut documents = Vec::new();
+    let count = walk(source, limits, &mut |document| documents.push(document));
+    say_which(documents.iter_mut().filter_map(|document| document.as_mut().err()), count);
+    Stream { source: source.clone(), documents }
+}
+
+/// The same for a text of many documents: `take` gets each as soon as it is read, so that no more than one is in memory.
+/// Returns those that could not be read.
+pub fn read_each(source: &Source, limits: &Limits, mut take: impl FnMut(Document)) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    let count = walk(source, limits, &mut |document| match document {
+        Ok(document) => take(document),
+        Err(unreadable) => broken.push(unreadable),
+    });
+    say_which(broken.iter_mut(), count);
+    broken
+}
+
+/// Gives every document to `take`, and returns how many there are.
+fn walk(source: &Source, limits: &Limits, take: &mut dyn FnMut(Result<Document, Broken>)) -> usize {
     let limits = &limits.effective();
-    let mut stream = Stream { source: source.clone(), documents: Vec::new() };
+    let mut count = 0;
+    let mut take = |document: Result<Parts, (Span, Vec<Diagnostic>)>| {
+        count += 1;
+        let (source, number) = (source.clone(), count);
+        take(match document {
+            Ok(Parts { span, value, spans }) => Ok(Document { source, number, span, value, spans }),
+            Err((span, problems)) => Err(Broken { number, span, problems }),
+        });
+        count
+    };
     if source.text().len() > limits.bytes {
         let problem = problem::too_many_bytes(source, limits);
-        stream.push_broken(Span::new(0, source.text().len()), vec![problem]);
-        return stream;
+        return take(Err((Span::new(0, source.text().len()), vec![problem])));
     }
+    let mut number = 0;
     for part in split(source.text()) {
         if let Some(forbidden) = first_forbidden(source.text(), part) {
-            stream.push_broken(part, vec![problem::forbidden_character(source, forbidden)]);
+            number = take(Err((part, vec![problem::forbidden_character(source, forbidden)])));
             continue;
         }
         for (read, span) in with_spans(tree::read(source, part, limits), part) {
-            if stream.documents.len() >= limits.documents {
-                stream.push_broken(span, vec![problem::too_many_documents(source, span, limits)]);
-                return stream;
+            if number >= limits.documents {
+                return take(Err((span, vec![problem::too_many_documents(source, span, limits)])));
             }
             if !is_empty(&read) {
-                stream.push(read, span, limits);
+                number = take(parts(source, read, span, limits));
             }
         }
     }
-    stream.say_which();
-    stream
+    number
+}
+
+/// What a document consists of, apart from its place among the others.
+struct Parts {
+    span: Span,
+    value: serde_json::Value,
+    spans: Spans,
+}
+
+fn parts(
+    source: &Source,
+    mut read: Read<'_>,
+    span: Span,
+    limits: &Limits,
+) -> Result<Parts, (Span, Vec<Diagnostic>)> {
+    if !read.problems.is_empty() {
+        return Err((span, read.problems));
+    }
+    let composed = compose(source, &mut read, limits);
+    if !composed.problems.is_empty() {
+        return Err((span, composed.problems));
+    }
+    Ok(Parts { span, value: composed.value, spans: Spans { tree: read.tree, keys: composed.keys } })
+}
+
+/// Says in every finding which document it is about, if there are several.
+fn say_which<'b>(broken: impl Iterator<Item = &'b mut Broken>, count: usize) {
+    for broken in broken.filter(|_| count > 1) {
+        for problem in &mut broken.problems {
+            let which = format!("This is document {} of {count}.", broken.number);
+            problem.detail =
+                if problem.detail.is_empty() { which } else { format!("{} {which}", problem.detail) };
+        }
+    }
 }
 
 impl Stream {
@@ -88,42 +149,6 @@ impl Stream {
             Err(broken) => broken.span,
         };
         self.documents.iter().map(span).collect()
-    }
-
-    fn push(&mut self, mut read: Read<'_>, span: Span, limits: &Limits) {
-        if !read.problems.is_empty() {
-            return self.push_broken(span, read.problems);
-        }
-        let composed = compose(&self.source, &mut read, limits);
-        if !composed.problems.is_empty() {
-            return self.push_broken(span, composed.problems);
-        }
-        self.documents.push(Ok(Document {
-            source: self.source.clone(),
-            number: self.documents.len() + 1,
-            span,
-            value: composed.value,
-            spans: Spans { tree: read.tree, keys: composed.keys },
-        }));
-    }
-
-    fn push_broken(&mut self, span: Span, problems: Vec<Diagnostic>) {
-        self.documents.push(Err(Broken { number: self.documents.len() + 1, span, problems }));
-    }
-
-    /// Says in every finding which document it is about, if there are several.
-    fn say_which(&mut self) {
-        let count = self.documents.len();
-        if count < 2 {
-            return;
-        }
-        for broken in self.documents.iter_mut().filter_map(|document| document.as_mut().err()) {
-            for problem in &mut broken.problems {
-                let which = format!("This is document {} of {count}.", broken.number);
-                problem.detail =
-                    if problem.detail.is_empty() { which } else { format!("{} {which}", problem.detail) };
-            }
-        }
     }
 }
 

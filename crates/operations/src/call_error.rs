@@ -46,9 +46,8 @@ impl CallError {
             (Some(404), _) => CallErrorKind::NotFoundOrDenied,
             (Some(409), "InvalidatedRetryToken") => CallErrorKind::RetryTokenSpent,
             (Some(409), code) if code.ends_with("AlreadyExists") => CallErrorKind::Rejected,
-            (Some(501), _) => CallErrorKind::Rejected,
             (Some(409 | 412), _) => CallErrorKind::Conflict,
-            (Some(400..=499), _) => CallErrorKind::Rejected,
+            (Some(400..=499 | 501), _) => CallErrorKind::Rejected,
             // An unreadable success, a redirect and a failing server have this in common: a retry may help, and
             // whether the call took effect is unknown.
             (Some(_), _) => CallErrorKind::Transient,

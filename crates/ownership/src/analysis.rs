@@ -12,6 +12,7 @@ use crate::desired::{Desired, Prior};
 use crate::holders::Holders;
 use crate::manager::FieldManager;
 use crate::observed::Observed;
+use crate::record;
 use crate::row::{Level, Row, Transition, classify};
 use crate::view::View;
 
@@ -58,7 +59,7 @@ impl FieldTransition {
 
 impl Analysis {
     /// Compares what was applied last, the object as it is and `answer`, what the API server says it will be. `key` is
-    /// the one that the baseline was recorded with.
+    /// the one that the baseline was recorded with; a record has its own.
     pub fn new(
         desired: &Desired<'_>,
         prior: Prior<'_>,
@@ -66,6 +67,7 @@ impl Analysis {
         answer: &Observed,
         key: &MaskKey,
     ) -> Self {
+        let key = if let Prior::Recorded(record) = prior { &record.key } else { key };
         // Lists that are absent afterwards are known by what is held of them now.
         let entries = live.managed().entries().iter();
         let schema =
@@ -76,15 +78,24 @@ impl Analysis {
         let no_baseline = Baseline::default();
         let (former, baseline) = match prior {
             Prior::Applied { written, baseline } => (View::of(written, key), baseline),
+            Prior::Recorded(record) => (View::of(&Value::Null, key), &record.baseline),
             Prior::Unrecorded | Prior::Imported => (View::of(&Value::Null, key), &no_baseline),
         };
 
         let mut universe = written.fields(&schema);
         universe.add_all(&baseline.paths);
         universe.add_all(desired.removed());
+        let hashes = if let Prior::Recorded(record) = prior { &record.written[..] } else { &[] };
+        let former = former.column(&universe, &schema).into_iter();
+        let former: Vec<Former<'_>> = match prior {
+            Prior::Recorded(_) => {
+                align(&universe, &baseline.paths, hashes).into_iter().map(Former::Hash).collect()
+            }
+            _ => former.map(Former::Value).collect(),
+        };
         let columns = zip(
             zip(
-                zip(written.column(&universe, &schema), former.column(&universe, &schema)),
+                zip(written.column(&universe, &schema), former),
                 align(&universe, &baseline.paths, &baseline.fields),
             ),
             zip(live_view.column(&universe, &schema), planned_view.column(&universe, &schema)),
@@ -101,6 +112,8 @@ impl Analysis {
                 let set_at = live_holders.set_at(index, us);
                 let is_removed = removed[index] && planned.is_none();
                 let field = Field {
+                    path: &path,
+                    key,
                     shape: shape_at(&schema, &path),
                     ignored: is_ignored(&path),
                     written,
@@ -128,16 +141,25 @@ impl Analysis {
     }
 }
 
+/// What was written last time.
+enum Former<'a> {
+    Value(Option<Leaf<'a>>),
+    /// Only a hash of it is known.
+    Hash(Option<&'a u64>),
+}
+
 /// Everything the four questions are answered from.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "facts about one field, none of which follows from another"
 )]
 struct Field<'a> {
+    path: &'a FieldPath,
+    key: &'a MaskKey,
     shape: Shape<'a>,
     ignored: bool,
     written: Option<Leaf<'a>>,
-    former: Option<Leaf<'a>>,
+    former: Former<'a>,
     baseline: Option<&'a BaselineField>,
     live: Option<Leaf<'a>>,
     planned: Option<Leaf<'a>>,
@@ -156,12 +178,15 @@ impl Field<'_> {
                 !self.held || !self.same(self.written.as_deref(), self.live.as_deref()),
             ),
             Prior::Imported => (false, true),
-            Prior::Applied { .. } => {
+            Prior::Applied { .. } | Prior::Recorded(_) => {
                 let ignored_before = self.baseline.is_some_and(|field| field.ignored);
                 let held_before = self.baseline.is_some_and(|field| {
                     field.managers.contains(us) || (field.is_former() && self.will_be_held)
                 });
-                let edited = !self.same(self.written.as_deref(), self.former.as_deref());
+                let edited = match &self.former {
+                    Former::Value(former) => !self.same(self.written.as_deref(), former.as_deref()),
+                    Former::Hash(former) => self.hash(self.written.as_deref()) != former.copied(),
+                };
                 (held_before && !ignored_before, edited || ignored_before != self.ignored)
             }
         };
@@ -176,6 +201,7 @@ impl Field<'_> {
     fn external_changed(&self) -> bool {
         match self.baseline.map(|field| &field.value) {
             Some(Remembered::Value(value)) => !self.same(Some(value), self.live.as_deref()),
+            Some(Remembered::Hash(hash)) => self.hash(self.live.as_deref()) != Some(*hash),
             Some(Remembered::Absent) => self.live.is_some(),
             Some(Remembered::Text(text)) => {
                 self.live.as_deref().is_none_or(|live| manifest::display(live) != *text)
@@ -200,6 +226,10 @@ impl Field<'_> {
         };
         let [live, planned] = [self.live, self.planned].map(|value| value.map(Leaf::into_owned));
         Some(ValueChange { before, live, planned, masked: is_masked() })
+    }
+
+    fn hash(&self, value: Option<&Value>) -> Option<u64> {
+        value.map(|value| record::hash(self.key, self.path, value, self.shape))
     }
 
     /// Whether two values mean the same to Kubernetes; an absent field equals only another absent one.

@@ -52,6 +52,8 @@ pub(crate) enum Remembered {
     Text(String),
     /// The Go provider stored nothing of it, so changes cannot be detected.
     Unknown,
+    /// A hash of the value in the answer, see [`crate::Record`].
+    Hash(u64),
 }
 
 /// A baseline that cannot be read back.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::baseline::Baseline;
 use crate::manager::FieldManager;
+use crate::record::Record;
 
 /// What is to be applied, and in whose name.
 #[derive(Clone, Copy)]
@@ -25,6 +26,8 @@ pub enum Prior<'a> {
     Imported,
     /// We applied this body and recorded what came of it.
     Applied { written: &'a Value, baseline: &'a Baseline },
+    /// We recorded what we wrote and what came of it, both as hashes.
+    Recorded(&'a Record),
 }
 
 impl<'a> Desired<'a> {

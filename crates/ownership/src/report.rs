@@ -55,6 +55,9 @@ pub struct Reporting<'a> {
     pub list_items: ListItems,
     /// Whether this is a patch as it was applied last: then every change of its fields is another manager's.
     pub is_unchanged_patch: bool,
+    /// Whether nothing is known of an earlier apply, so that a manager that is active cannot be told from one that has set a
+    /// field once.
+    pub is_unrecorded: bool,
     /// Whether nothing is applied although values differ: the plan was made without a refresh.
     pub is_unapplied: bool,
     /// What the last applies took back.
@@ -185,7 +188,7 @@ impl Warning {
         if let Some(more) = fields.len().checked_sub(MOST_FIELDS).filter(|more| *more > 0) {
             let _infallible = write!(detail, "\n  … and {more} more");
         }
-        let summary = format!("{} ({identity})", self.title);
+        let summary = format!("{} ({identity})", self.title(fields, reporting));
         let warning = Diagnostic::new(severity(self.is_conflict(), reporting), self.code, summary);
         let warning = warning.object(identity);
         let Some(outlook) = self.outlook(fields, reporting) else { return warning.detail(detail) };
@@ -209,6 +212,15 @@ impl Warning {
         warning.detail(detail).hint(ignore_hint(fields))
     }
 
+    fn title(&self, fields: &[NamedField<'_>], reporting: &Reporting<'_>) -> &'static str {
+        match self.rows {
+            [Row::TakeFromActive] if reporting.is_unrecorded && !is_active(fields) => {
+                "Fields Set by Another Manager"
+            }
+            _ => self.title,
+        }
+    }
+
     fn intro(&self, fields: &[NamedField<'_>], reporting: &Reporting<'_>) -> &'static str {
         match self.rows {
             _ if reporting.is_unapplied && self.is_conflict() => {
@@ -216,6 +228,9 @@ impl Warning {
             }
             [Row::TakeFromActive] if is_active(fields) => {
                 "These fields will be taken from a manager that is changing them:"
+            }
+            [Row::TakeFromActive] if reporting.is_unrecorded => {
+                "Another manager has set these fields, and they will be set to what is written here:"
             }
             _ => self.intro,
         }
@@ -293,14 +308,15 @@ fn summary(
     found: &[(&Warning, Vec<NamedField<'_>>)],
     reporting: &Reporting<'_>,
 ) -> Option<Diagnostic> {
-    let (first, _) = found.first()?;
+    let (first, fields) = found.first()?;
     let counts = found.iter().map(|(warning, fields)| {
         let noun = if fields.len() == 1 { "field" } else { "fields" };
         format!("{} {noun} {}", fields.len(), warning.verb)
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
     let severity = severity(found.iter().any(|(warning, _)| warning.is_conflict()), reporting);
-    let warning = Diagnostic::new(severity, first.code, format!("{} ({identity}): {counts}", first.title));
+    let title = first.title(fields, reporting);
+    let warning = Diagnostic::new(severity, first.code, format!("{title} ({identity}): {counts}"));
     // A line per object is all that was asked for.
     Some(Diagnostic { help: None, ..warning.object(identity) })
 }

@@ -58,6 +58,11 @@ impl Preview {
         }
     }
 
+    /// Changes of values that are known without the API server.
+    pub fn of_changes(changes: Vec<FieldChange>) -> Self {
+        Self { changes, ..Self::default() }
+    }
+
     /// Only the differences in values.
     #[must_use]
     pub fn without_holders(self) -> Self {

@@ -65,9 +65,8 @@ pub enum LocalAnswer {
 
 pub fn local_answer(is_applied: impl FnOnce() -> bool, intervention: Intervention) -> LocalAnswer {
     match intervention {
-        Intervention::Possible => LocalAnswer::Unknown,
         _ if !is_applied() => LocalAnswer::Unknown,
-        Intervention::Unknown => LocalAnswer::NotAsked,
+        Intervention::Unknown | Intervention::Possible => LocalAnswer::NotAsked,
         Intervention::None | Intervention::Disregarded => LocalAnswer::Unchanged,
     }
 }
@@ -77,8 +76,7 @@ pub fn not_asked(target: &ObjectRef) -> Diagnostic {
     Diagnostic::note(codes::NOT_ASKED, format!("{target} was only compared locally"))
         .object(target.to_string())
         .detail(
-            "You are not allowed to dry-run it or to list webhooks and admission policies. It is as written, but a webhook or \
-             a policy could still change it.",
+            "You are not allowed to dry-run it. It is as written, but a webhook or an admission policy could still change it.",
         )
 }
 
@@ -106,13 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_question_is_answered_locally_unless_an_intervention_is_possible() {
+    fn a_refused_question_is_answered_locally_for_an_object_that_is_as_written() {
         use Intervention::{Disregarded, None, Possible, Unknown};
         for (intervention, expected) in [
             (None, LocalAnswer::Unchanged),
             (Disregarded, LocalAnswer::Unchanged),
             (Unknown, LocalAnswer::NotAsked),
-            (Possible, LocalAnswer::Unknown),
+            (Possible, LocalAnswer::NotAsked),
         ] {
             assert_eq!(local_answer(|| true, intervention), expected, "{intervention:?}");
             assert_eq!(local_answer(|| false, intervention), LocalAnswer::Unknown, "{intervention:?}");

@@ -128,6 +128,6 @@ mod tests {
     #[test]
     fn the_parent_of_a_test_is_no_client() {
         assert!(!parent_arguments().is_empty());
-        assert_eq!(ClientCommand::of_parent().destroys(), false);
+        assert!(!ClientCommand::of_parent().destroys());
     }
 }

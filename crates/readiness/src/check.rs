@@ -6,10 +6,11 @@ mod tests;
 use std::fmt;
 
 use fields::jsonpath::{EvalError, JsonPath, go_text, prune};
-use manifest::GoDuration;
+use manifest::{GoDuration, GroupVersionKind};
 use serde_json::Value;
 
 use crate::health::Health;
+use crate::known_conditions::{Conditions, why_never};
 use crate::object::{Object, because};
 use crate::terminal;
 
@@ -24,8 +25,8 @@ pub struct Wait {
     /// How long to wait in all, including for the object to appear.
     pub timeout: GoDuration,
     pub cut: Cut,
-    /// Whether the CRD of the kind declares `status.conditions`; `None` if that has not been looked up.
-    pub publishes_conditions: Option<bool>,
+    /// Which conditions the CRD of the kind allows; `None` if that has not been looked up.
+    pub conditions: Option<Conditions>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -88,10 +89,40 @@ impl Wait {
             Ok(value) => return Check::Met(value.map(|value| self.cut.apply(value))),
             Err(why) => why,
         };
-        match terminal::end(object.into()).filter(|_| self.mode.reads_status()) {
+        let end = terminal::end(object.into()).filter(|_| self.mode.reads_status());
+        match end.or_else(|| self.cannot_come(object.into())) {
             Some(why) => Check::Never(why),
             None => Check::NotYet(not_yet),
         }
+    }
+
+    /// The same for an object of this kind that does not exist yet.
+    pub fn check_absent(&self, kind: &GroupVersionKind) -> Check {
+        match self.never_has(kind.group(), kind.kind()) {
+            Some(why) => Check::Never(why),
+            None => Check::NotYet("it does not exist".to_owned()),
+        }
+    }
+
+    /// That the object will never have the condition that is waited for. One that it has, from whichever controller, may
+    /// change.
+    fn cannot_come(&self, object: Object<'_>) -> Option<String> {
+        let Mode::Condition { kind: wanted, .. } = &self.mode else { return None };
+        let (group, kind) = object.group_kind();
+        match object.condition(wanted) {
+            Some(_) => None,
+            None => terminal::opposite(object, wanted).or_else(|| self.never_has(group, kind)),
+        }
+    }
+
+    fn never_has(&self, group: &str, kind: &str) -> Option<String> {
+        let Mode::Condition { kind: wanted, .. } = &self.mode else { return None };
+        why_never(group, kind, self.conditions.as_ref().unwrap_or(&Conditions::Unknown), wanted)
+    }
+
+    /// Whether the CRD of the kind is known to declare `status.conditions`.
+    fn expects_conditions(&self) -> bool {
+        self.conditions.as_ref().is_some_and(Conditions::are_declared)
     }
 
     /// The field that is waited for as the object has it now, whatever its generation: what a refresh reports.
@@ -109,7 +140,7 @@ impl Wait {
             stale.map_or(Ok(()), Err)
         };
         match &self.mode {
-            Mode::Rollout => match Health::of(object, self.publishes_conditions == Some(true)).trouble() {
+            Mode::Rollout => match Health::of(object, self.expects_conditions()).trouble() {
                 None => Ok(None),
                 Some(why) => Err(why.to_owned()),
             },

@@ -46,7 +46,7 @@ impl Health {
             Err(why) => match terminal::end(object).or_else(|| pod::failure(object)) {
                 Some(why) => Self::Failed(why),
                 None => Self::Waiting(match worst(object) {
-                    Some(worst) if rule.is_some() => format!("{why}; {worst}"),
+                    Some(worst) if rule.is_some() && worst.to_string() != why => format!("{why}; {worst}"),
                     _ => why,
                 }),
             },

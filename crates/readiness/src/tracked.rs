@@ -13,6 +13,7 @@ use diag::Severity;
 use serde_json::Value;
 
 use crate::check::{Check, Mode, Wait};
+use crate::known_conditions::Conditions;
 
 /// What a plan says about the tracked value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl Kept {
     pub fn refreshed(wait: &Wait, object: &Value, owed: bool) -> Self {
         // Whether the kind publishes conditions is not looked up here. An empty status does not settle what is owed; the
         // next apply does.
-        let strict = Wait { publishes_conditions: Some(true), ..wait.clone() };
+        let strict = Wait { conditions: Some(Conditions::Any), ..wait.clone() };
         let owed = owed && !matches!(strict.check(object), Check::Met(_));
         Self { value: wait.tracked(object), owed }
     }

@@ -104,8 +104,7 @@ impl WrittenWait {
         // What is known runs only if nothing before it may still turn out to be set; errors stop everything.
         let decided = !unknown && !self.timeout.is_unknown() && !reader.has_errors();
         let mode = modes.into_iter().next().filter(|_| decided);
-        let wait =
-            mode.zip(timeout).map(|(mode, timeout)| Wait { mode, timeout, cut, publishes_conditions: None });
+        let wait = mode.zip(timeout).map(|(mode, timeout)| Wait { mode, timeout, cut, conditions: None });
         Parsed { wait, diagnostics: reader.diagnostics }
     }
 }
@@ -196,7 +195,8 @@ impl Reader {
         }
         let sets = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let detail = format!(
-            "Kubernetes sets no condition {wanted:?} on a {}, so this wait may never end. Conditions it sets: {sets}.",
+            "Kubernetes sets no condition {wanted:?} on a {}, so this wait ends without it, unless another controller has set \
+             it by then. Conditions it sets: {sets}.",
             gvk.kind()
         );
         let diagnostic = Diagnostic::warning(codes::UNKNOWN_CONDITION, "Unknown Condition")

@@ -100,8 +100,10 @@ pub(super) fn in_words(chart: &Chart, results: &Results) -> String {
             lines(what, *unit, *share, results).iter().map(line).collect::<Vec<_>>().join("; ")
         }
         Kind::Bars => {
-            let said =
-                results.bars.iter().map(|bar| format!("{} {} of {}", bar.what, number(bar.figure), bar.bar));
+            let said = results
+                .bars
+                .iter()
+                .map(|bar| format!("{} {} of {}", bar.what, number(bar.figure), bar.at_most));
             said.collect::<Vec<_>>().join("; ")
         }
     }
@@ -223,13 +225,13 @@ fn bars(area: &Area<'_>, title: &str, results: &Results) -> Result<(), Box<dyn s
     for result in &results.bars {
         text(area, &result.what, (NAMES - 12, y + BAR / 2), INK, (HPos::Right, VPos::Center), 16.5)?;
         area.draw(&Rectangle::new([(NAMES, y), (NAMES + full, y + BAR)], GRID.filled()))?;
-        let part = if result.bar > 0.0 { result.figure / result.bar } else { result.figure };
+        let part = if result.at_most > 0.0 { result.figure / result.at_most } else { result.figure };
         let length = scaled(part.min(1.0), full);
         let colour = if part > 1.0 { MISSED } else { OURS };
         if length > 0 {
             bar(area, (NAMES, y), length, colour)?;
         }
-        let said = format!("{} of {}", number(result.figure), number(result.bar));
+        let said = format!("{} of {}", number(result.figure), number(result.at_most));
         text(area, &said, (NAMES + full + 12, y + BAR / 2), QUIET, (HPos::Left, VPos::Center), 16.5)?;
         y += BAR + 12;
     }
@@ -283,28 +285,27 @@ fn scaled(part: f64, width: i32) -> i32 {
 /// A figure as short as it can be compared.
 fn number(value: f64) -> String {
     match value {
-        value if value == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         value if value >= 100.0 => format!("{value:.0}"),
-        value if value >= 10.0 => trimmed(format!("{value:.1}")),
-        value if value >= 0.095 => trimmed(format!("{value:.2}")),
-        value if value >= 0.0095 => trimmed(format!("{value:.3}")),
-        value => trimmed(format!("{value:.4}")),
+        value if value >= 10.0 => trimmed(&format!("{value:.1}")),
+        value if value >= 0.095 => trimmed(&format!("{value:.2}")),
+        value if value >= 0.0095 => trimmed(&format!("{value:.3}")),
+        value => trimmed(&format!("{value:.4}")),
     }
 }
 
-fn trimmed(text: String) -> String {
+fn trimmed(text: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The picture with the colours for a dark page.
 fn themed(svg: &str) -> String {
-    let rules: String = DARK
-        .iter()
-        .map(|(RGBColor(red, green, blue), dark)| {
-            let light = format!("#{red:02X}{green:02X}{blue:02X}");
-            format!("[fill=\"{light}\"]{{fill:{dark}}}[stroke=\"{light}\"]{{stroke:{dark}}}")
-        })
-        .collect();
+    let mut rules = String::new();
+    for (RGBColor(red, green, blue), dark) in DARK {
+        let light = format!("#{red:02X}{green:02X}{blue:02X}");
+        rules += &["[fill=\"", &light, "\"]{fill:", dark, "}[stroke=\"", &light, "\"]{stroke:", dark, "}"]
+            .concat();
+    }
     let style = format!("<style>@media(prefers-color-scheme:dark){{{rules}}}</style>");
     match svg.find('>') {
         Some(end) => format!("{}\n{style}{}\n", &svg[..=end], &svg[end + 1..]),

@@ -40,7 +40,8 @@ pub(super) enum Role {
 pub(super) struct Bar {
     pub(super) what: String,
     pub(super) figure: f64,
-    pub(super) bar: f64,
+    #[serde(rename = "bar")]
+    pub(super) at_most: f64,
 }
 
 impl Results {

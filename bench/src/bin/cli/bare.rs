@@ -1,16 +1,15 @@
-//! The applies of 500 objects without anything around them.
+//! The applies of a subject's objects without anything around them.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-use bench::bare;
+use bench::{Outcome, bare};
 use bytes::Bytes;
 use diag::Source;
 use futures::{StreamExt as _, stream};
 use manifest::Limits;
 
 use super::subject::Subject;
-use crate::Outcome;
 
 /// As many as `plimsoll apply` has under way.
 const IN_FLIGHT: usize = 16;

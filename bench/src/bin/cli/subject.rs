@@ -1,14 +1,13 @@
-//! What is applied: 500 objects as applications have them, in a namespace of their own.
+//! What is applied: objects as applications have them, in a namespace of their own.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, time};
+use bench::Outcome;
 
-/// How many objects there are.
-pub(crate) const OBJECTS: usize = 500;
+use crate::cli::program::{Program, time};
 
 /// The objects of one contestant.
 pub(crate) struct Subject {
@@ -17,29 +16,44 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    pub(crate) fn new(name: &str, folder: &Path) -> Outcome<Self> {
+    pub(crate) fn new(name: &str, folder: &Path, objects: usize) -> Outcome<Self> {
         let namespace = format!("bench-{name}-{}", std::process::id());
-        time(kubectl(&["create", "namespace", &namespace]))?;
-        let file = folder.join(format!("{name}.yaml"));
-        fs::write(&file, objects(&namespace)?)?;
-        Ok(Self { namespace, file })
+        time(Command::new("kubectl").args(["create", "namespace", &namespace]))?;
+        let subject = Self { file: folder.join(format!("{name}.yaml")), namespace };
+        subject.write(objects)?;
+        Ok(subject)
+    }
+
+    /// Has its file contain this many objects.
+    pub(crate) fn write(&self, objects: usize) -> Outcome<()> {
+        Ok(fs::write(&self.file, yaml(&self.namespace, objects)?)?)
+    }
+
+    /// A command of `program` about its objects.
+    pub(crate) fn command(&self, program: &Program, arguments: &[&str]) -> Command {
+        let mut command = program.command();
+        command.args(arguments).arg("-f").arg(&self.file);
+        command
+    }
+
+    /// The same for an apply of a set, which deletes what is no longer in the file.
+    pub(crate) fn pruning(&self, program: &Program, arguments: &[&str]) -> Command {
+        let mut command = self.command(program, arguments);
+        command.args(["--applyset=bench", "--prune", "--namespace", &self.namespace]);
+        command.env("KUBECTL_APPLYSET", "true");
+        command
     }
 
     pub(crate) fn remove(&self) -> Outcome<()> {
-        time(kubectl(&["delete", "namespace", &self.namespace, "--wait=false"])).map(drop)
+        time(Command::new("kubectl").args(["delete", "namespace", &self.namespace, "--wait=false"]))?;
+        Ok(())
     }
 }
 
-fn kubectl(arguments: &[&str]) -> Command {
-    let mut command = Command::new("kubectl");
-    command.args(arguments);
-    command
-}
-
 /// Settings and Deployments; the latter paused, so that only the API server works and no controller beside it.
-fn objects(namespace: &str) -> Result<String, std::fmt::Error> {
+fn yaml(namespace: &str, objects: usize) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
-    for number in 0..OBJECTS {
+    for number in 0..objects {
         if number % 5 == 0 {
             write!(
                 text,

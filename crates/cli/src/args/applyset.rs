@@ -3,14 +3,17 @@
 use std::str::FromStr;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+use serde::{Deserialize, Serialize};
 
 use super::cluster::{ClusterArgs, TypeName};
+use crate::support::completion;
 
 /// Which set objects belong to, and what becomes of members that are no longer in the files.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SetArgs {
     /// Set that the objects belong to, as in `shop`, `configmaps/shop` or `apps.example.org/shop`; the parent is a Secret by default
-    #[arg(long, value_name = "[RESOURCE[.GROUP]/]NAME")]
+    #[arg(long, value_name = "[RESOURCE[.GROUP]/]NAME", add = ArgValueCompleter::new(completion::applysets))]
     pub(crate) applyset: Option<ParentName>,
     /// Delete members of the set that are not in the files
     #[arg(long, requires = "applyset")]
@@ -21,8 +24,23 @@ pub(crate) struct SetArgs {
 }
 
 /// The parent of a set as users type it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(crate) struct ParentName(pub(crate) TypeName);
+
+impl TryFrom<String> for ParentName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<ParentName> for String {
+    fn from(ParentName(TypeName { kind, name }): ParentName) -> Self {
+        format!("{kind}/{name}")
+    }
+}
 
 impl FromStr for ParentName {
     type Err = String;

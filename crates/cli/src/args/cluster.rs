@@ -4,6 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::support::completion;
 
 pub(super) const CLUSTER: &str = "Cluster options";
 
@@ -14,7 +17,7 @@ pub(crate) struct KubeconfigArgs {
     #[arg(long, help_heading = CLUSTER, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Kubeconfig context; the default is the current one
-    #[arg(long, help_heading = CLUSTER, value_name = "NAME")]
+    #[arg(long, help_heading = CLUSTER, value_name = "NAME", add = ArgValueCompleter::new(completion::contexts))]
     pub(crate) context: Option<String>,
 }
 
@@ -24,7 +27,7 @@ pub(crate) struct ClusterArgs {
     #[command(flatten)]
     pub(crate) kubeconfig: KubeconfigArgs,
     /// Namespace; the default is the context's
-    #[arg(short, long, help_heading = CLUSTER, value_name = "NAME")]
+    #[arg(short, long, help_heading = CLUSTER, value_name = "NAME", add = ArgValueCompleter::new(completion::namespaces))]
     pub(crate) namespace: Option<String>,
     /// User to impersonate
     #[arg(long = "as", help_heading = CLUSTER, value_name = "USER")]

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
+use serde::{Deserialize, Serialize};
 
 use super::applyset::ParentName;
 use super::objects::ObjectArgs;
 use super::values::duration;
+use crate::support::completion;
 
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line, which are independent")]
@@ -23,7 +26,12 @@ pub(crate) struct Delete {
     #[command(flatten)]
     pub(crate) objects: ObjectArgs,
     /// Delete the members of a set, then its parent
-    #[arg(long, value_name = "[RESOURCE[.GROUP]/]NAME", conflicts_with_all = ["words", "filenames", "kustomize", "selector", "all"])]
+    #[arg(
+        long,
+        value_name = "[RESOURCE[.GROUP]/]NAME",
+        conflicts_with_all = ["words", "filenames", "kustomize", "selector", "all"],
+        add = ArgValueCompleter::new(completion::applysets)
+    )]
     pub(crate) applyset: Option<ParentName>,
     /// Also delete a set that another tool manages
     #[arg(long, requires = "applyset")]
@@ -46,7 +54,8 @@ pub(crate) struct Delete {
     pub(crate) force: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Cascade {
     /// Delete them afterwards
     #[default]

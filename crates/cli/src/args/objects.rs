@@ -1,15 +1,17 @@
 //! Which objects a command is about: those that are named, selected by labels or in files, or all of a kind.
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use super::cluster::{ClusterArgs, TypeName};
 use super::files::FileArgs;
+use crate::support::completion;
 
 /// Objects of a cluster.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ObjectArgs {
     /// Objects, as in `deploy/web svc/web`, `deploy web api`, or `pods,jobs` with --selector or --all
-    #[arg(value_name = "TYPE/NAME", conflicts_with_all = ["filenames", "kustomize"])]
+    #[arg(value_name = "TYPE/NAME", conflicts_with_all = ["filenames", "kustomize"], add = ArgValueCompleter::new(completion::objects))]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
     pub(crate) files: FileArgs,

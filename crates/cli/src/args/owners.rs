@@ -11,6 +11,7 @@ Examples:
   plimsoll owners deploy/web
   plimsoll owners deploy/web --manager kubectl-edit
   plimsoll owners deploy/web --who 'spec.template.spec.containers[name=\"web\"].image'
+  plimsoll owners deploy/web --since
   plimsoll owners configmaps --all --manager argocd")]
 pub(crate) struct Owners {
     #[command(flatten)]
@@ -21,4 +22,7 @@ pub(crate) struct Owners {
     /// Show only who holds this field, as plans print it or as a kubectl JSONPath
     #[arg(long, value_name = "PATH", conflicts_with = "manager")]
     pub(crate) who: Option<String>,
+    /// Show only the fields that have changed since the last apply with --applyset, with their managers then and now
+    #[arg(long, conflicts_with_all = ["manager", "who"])]
+    pub(crate) since: bool,
 }

@@ -4,12 +4,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 use manifest::GoDuration;
+use serde::{Deserialize, Serialize};
 
-use super::applyset::SetArgs;
+use super::applyset::{ParentName, SetArgs};
 use super::cluster::ClusterArgs;
+use super::delete::Cascade;
 use super::files::FileArgs;
 use super::values::{duration, endpoint, go_duration};
+use crate::support::completion;
 
 /// What is compared with the cluster, and how much of it is shown.
 #[derive(Args, Clone, Debug)]
@@ -24,8 +28,30 @@ pub(crate) struct BodyArgs {
     pub(crate) full: bool,
 }
 
+/// How objects are changed. A plan that is kept in a file has all of it.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ChangeArgs {
+    #[command(flatten)]
+    pub(crate) writer: WriterArgs,
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
+    #[command(flatten)]
+    pub(crate) replacement: ReplaceArgs,
+}
+
+/// What becomes of objects that cannot be changed as wanted.
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ReplaceArgs {
+    /// Delete and create objects again whose fields cannot be changed
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// What to do with the objects that a replaced or pruned object owns
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub(crate) cascade: Cascade,
+}
+
 /// Who writes, and whether over other managers.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WriterArgs {
     /// Field manager to write as
     #[arg(long, value_name = "NAME", default_value = "plimsoll")]
@@ -44,7 +70,7 @@ pub(crate) struct WriterArgs {
 }
 
 /// Which fields are left to other managers.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct LeaveArgs {
     /// Leave this field to other managers, as in `spec.replicas` or `metadata.annotations[*]`; can be repeated
     #[arg(long, value_name = "PATH")]
@@ -64,6 +90,7 @@ Examples:
   helm template web ./chart | plimsoll plan -f - -o json
   plimsoll plan -k overlays/production
   plimsoll plan -f manifests/ --applyset shop --prune
+  plimsoll plan -f manifests/ --replace --out shop.plan
   plimsoll plan -f composition.yaml -o markdown
   plimsoll plan -f composition.yaml --function function-web=127.0.0.1:9443
   plimsoll plan --function function-web=127.0.0.1:9443")]
@@ -71,9 +98,10 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) bodies: BodyArgs,
     #[command(flatten)]
-    pub(crate) writer: WriterArgs,
-    #[command(flatten)]
-    pub(crate) set: SetArgs,
+    pub(crate) change: ChangeArgs,
+    /// Keep the plan in this file, for `plimsoll apply FILE`. Only you may read it, because it has the objects, Secrets included
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) composites: CompositeArgs,
     #[command(flatten)]
@@ -100,6 +128,25 @@ pub(crate) struct CompositeArgs {
           default_value = "2m")]
     pub(crate) timeout: Duration,
 }
+/// The options that a plan in a file has decided.
+const PLANNED: [&str; 16] = [
+    "filenames",
+    "kustomize",
+    "recursive",
+    "strip",
+    "field_manager",
+    "force_conflicts",
+    "take",
+    "take_from",
+    "ignore",
+    "leave_to",
+    "applyset",
+    "prune",
+    "adopt_applyset",
+    "replace",
+    "cascade",
+    "namespace",
+];
 
 #[derive(Args, Debug)]
 #[command(
@@ -109,15 +156,21 @@ Examples:
   plimsoll apply -f shop.yaml --wait
   plimsoll apply -f crds.yaml -f objects.yaml
   plimsoll apply -k overlays/production --field-manager ci --force-conflicts
-  plimsoll apply -f manifests/ --applyset shop --prune"
+  plimsoll apply -f manifests/ --applyset shop --prune
+  plimsoll apply -f manifests/ --confirm
+  plimsoll apply shop.plan"
 )]
 pub(crate) struct Apply {
+    /// Plan to carry out, from `plimsoll plan --out`; refused if the cluster has changed since where the plan is about
+    #[arg(value_name = "PLAN", conflicts_with_all = PLANNED)]
+    pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) bodies: BodyArgs,
     #[command(flatten)]
-    pub(crate) writer: WriterArgs,
-    #[command(flatten)]
-    pub(crate) set: SetArgs,
+    pub(crate) change: ChangeArgs,
+    /// Show the plan, and ask on the terminal before it is carried out
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) confirm: bool,
     /// Show what would change and write nothing; unlike `plan`, changes are no reason for another exit status
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "none", default_missing_value = "server")]
     pub(crate) dry_run: DryRun,
@@ -146,6 +199,7 @@ Examples:
   plimsoll drift -f manifests/
   plimsoll drift -f manifests/ --junit drift.xml
   plimsoll drift -f manifests/ --additions --ignore 'metadata.annotations[*]'
+  plimsoll drift -f manifests/ --applyset shop
   plimsoll drift -k overlays/production -o json")]
 pub(crate) struct Drift {
     #[command(flatten)]
@@ -158,6 +212,9 @@ pub(crate) struct Drift {
     /// Also report fields of other managers that are not in the files
     #[arg(long)]
     pub(crate) additions: bool,
+    /// Set that the objects belong to; its members that are not in the files are differences
+    #[arg(long, value_name = "[RESOURCE[.GROUP]/]NAME", add = ArgValueCompleter::new(completion::applysets))]
+    pub(crate) applyset: Option<ParentName>,
     /// Also write a JUnit report with one test case per object
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,

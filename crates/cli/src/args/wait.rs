@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 use manifest::GoDuration;
 use readiness::WrittenWait;
 
 use super::objects::ObjectArgs;
 use super::values::go_duration;
+use crate::support::completion;
 
 #[derive(Args, Debug)]
 #[command(
@@ -30,7 +32,7 @@ pub(crate) struct Wait {
     #[command(flatten)]
     pub(crate) objects: ObjectArgs,
     /// What to wait for: rollout, condition=TYPE[=STATUS], field=PATH, value=PATH=TEXT, create or delete; can be repeated
-    #[arg(long = "for", value_name = "WHAT", required = true)]
+    #[arg(long = "for", value_name = "WHAT", required = true, add = ArgValueCompleter::new(completion::goals))]
     pub(crate) goals: Vec<WaitFor>,
     /// One of several --for is enough
     #[arg(long)]

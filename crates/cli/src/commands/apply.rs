@@ -1,42 +1,65 @@
 //! `plimsoll apply`: applies everything concurrently, ordered only where one object needs another.
 
-use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+mod members;
+mod planned;
+mod ready;
 
-use cluster::{Delete, Readiness, Session};
+use cluster::Session;
 use diag::Diagnostic;
-use futures::future::join_all;
-use futures::stream::{self, StreamExt as _};
-use manifest::{GroupVersionKind, ObjectRef};
 use plan::LocalAnswer;
-use plan::applyset::Fate;
-use readiness::{Cut, Wait, Written, WrittenWait, is_ready_when_created};
 
-use super::wait::follow;
 use crate::args::Format;
-use crate::args::plan::{Apply, DryRun};
+use crate::args::plan::{Apply, ChangeArgs, DryRun};
 use crate::codes;
-use crate::support::applyset::Prune;
+use crate::support::batch::replacement::{Replacing, propagation};
 use crate::support::batch::writer::Writer;
-use crate::support::batch::{Batch, located, refusal, resolve};
-use crate::support::concurrency::{all, until};
+use crate::support::batch::{Batch, Keep, resolve};
+use crate::support::concurrency::until;
 use crate::support::connect::Cluster;
-use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::exit::{Exit, Outcome};
 use crate::support::files::{self, Loaded};
 use crate::support::in_flight::InFlight;
-use crate::support::printer::{GOOD, Printer};
+use crate::support::printer::Printer;
 use crate::support::process::{INTERRUPTED, interrupt, until_interrupted};
-use crate::support::report::{Action, ObjectReport, Report, WaitResult, text};
+use crate::support::refusal::refusal;
+use crate::support::report::{Action, ObjectReport, Report, text};
 
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
-    until_interrupted(async { apply_all(files::load_bodies(&args.bodies).await?, args, printer).await })
+    until_interrupted(async {
+        if let Some(path) = &args.plan {
+            return planned::from_file(path, args, printer).await;
+        }
+        let loaded = files::load_bodies(&args.bodies).await?;
+        if args.confirm {
+            planned::after_asking(loaded, args, printer).await
+        } else {
+            apply_all(loaded, args, printer).await
+        }
+    })
 }
 
 /// Applies objects, whose files are not read again.
 pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printer) -> Outcome {
-    let writer = Writer::new(&args.writer)?.for_format(printer.format());
     let cluster = Cluster::connect(&args.cluster)?;
-    let mut batch = Batch::resolve(loaded, &args.set, &cluster, "Apply").await?;
+    let mut batch = Batch::resolve(loaded, &args.change.set, &cluster, "Apply").await?;
+    if batch.problems.is_empty() {
+        batch.start_record();
+        let writer = Writer::new(&args.change.writer)?;
+        batch = batch.read(&cluster.session, &writer, "Apply", Keep::Unsettled).await;
+    }
+    carry_out(batch, &cluster, args, &args.change, printer).await
+}
+
+/// Applies the objects as `change` says.
+async fn carry_out(
+    batch: Batch,
+    cluster: &Cluster,
+    args: &Apply,
+    change: &ChangeArgs,
+    printer: &mut Printer,
+) -> Outcome {
+    let writer = Writer::new(&change.writer)?.for_format(printer.format());
+    let mut batch = batch.replacing(Replacing::of(&change.replacement));
     if !batch.problems.is_empty() {
         return Ok(refuse(&batch, printer));
     }
@@ -47,19 +70,31 @@ pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printe
         text::report(printer, &report, text::Tense::Plan, args.bodies.full)?;
         return Ok(if report.has_errors() { Exit::Failure } else { Exit::Success });
     }
-    let set = batch.set.take();
-    if let Some(plan) = &set {
+    let mut parent = None;
+    if let Some(plan) = &batch.set {
         let announced = plan.set.announce(session, &batch.objects).await;
-        announced.map_err(|error| refusal(&error, "Apply"))?;
+        parent = Some(announced.map_err(|error| refusal(&error, "Apply"))?);
     }
     let problems = std::mem::take(&mut batch.problems);
     let objects = apply(&batch, session, &writer, printer).await;
+    let record = batch.finished_record();
+    let set = batch.set.take();
     let mut report = Report { objects, problems, set, composites: None };
-    if report.objects.len() == batch.objects.len() && !report.has_errors() {
-        let problems = prune(&report, &batch, session).await;
+    let is_complete = report.objects.len() == batch.objects.len();
+    if is_complete && !report.has_errors() {
+        let cascade = propagation(change.replacement.cascade);
+        let problems = members::prune(&report, &batch, session, cascade).await;
         report.problems.extend(problems);
     }
-    let is_complete = report.objects.len() == batch.objects.len();
+    let kept = match (&report.set, record, parent) {
+        (Some(plan), Some(record), Some(parent)) if is_complete => {
+            plan.set.keep(session, &record, &parent).await
+        }
+        _ => None,
+    };
+    if let Some(warning) = kept {
+        printer.diagnostic(&warning);
+    }
     let show = |report: &Report, printer: &mut Printer| {
         text::report(printer, report, text::Tense::Applied, args.bodies.full)
     };
@@ -72,7 +107,7 @@ pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printe
         printer.diagnostic(&interrupted(batch.objects.len() - report.objects.len()));
         return Ok(Exit::Passed(INTERRUPTED));
     }
-    let ready = !args.wait || wait(&mut report, &cluster.session, args, printer).await?;
+    let ready = !args.wait || ready::wait(&mut report, session, args, printer).await?;
     if !is_read_now {
         show(&report, printer)?;
     }
@@ -102,117 +137,49 @@ fn interrupted(left: usize) -> Diagnostic {
 /// interrupt.
 async fn apply(batch: &Batch, session: &Session, writer: &Writer, printer: &Printer) -> Vec<ObjectReport> {
     let in_flight = InFlight::new(printer.progress(batch.objects.len(), "applying"));
-    let dry_runs = batch.dry_runs(session, writer).await;
-    let applied = batch.objects.iter().map(|object| {
-        in_flight.track(&object.target, async {
-            let target = &object.target;
-            if let Some(report) = batch.settled(object, &dry_runs).await {
-                return report;
-            }
-            let mut reply = batch.apply(session, object, writer).await;
-            if let Err(error) = &reply
-                && let Some(dependency) =
-                    error.dependency().filter(|it| resolve::may_bring(&batch.objects, it, object))
-            {
-                in_flight.note(target, format_args!("{target}, waiting for {dependency}"));
-                let attempt = || batch.apply(session, object, writer);
-                reply = session.when_possible(target, attempt).await;
-            }
-            match reply {
-                Ok(reply) => batch.compare(object, reply, writer),
-                Err(error)
-                    if error.is_unauthorized()
-                        && dry_runs.local_answer(target).await == LocalAnswer::Unchanged =>
-                {
-                    ObjectReport::unchanged(target)
-                }
-                Err(error) => ObjectReport::refused(target, located(refusal(&error, "Apply"), object)),
-            }
-        })
+    let applied = (0..batch.objects.len()).map(|place| {
+        let target = &batch.objects[place].target;
+        in_flight.track(target, apply_one(batch, place, session, writer, &in_flight))
     });
     let reports = until(interrupt(), applied).await;
     in_flight.finish();
     reports
 }
 
-/// Deletes the members that are no longer applied, namespaces and CRDs last, and forgets where they were. Only after
-/// everything else succeeded: until then the parent names all kinds and namespaces, so that nothing is lost.
-async fn prune(report: &Report, batch: &Batch, session: &Session) -> Vec<Diagnostic> {
-    let Some(plan) = report.set.as_ref().filter(|plan| plan.is_pruned) else { return Vec::new() };
-    let (last, first): (Vec<&Prune>, Vec<&Prune>) =
-        plan.deletes().partition(|prune| resolve::is_needed_by_others(&prune.target));
-    let mut problems = Vec::new();
-    for prunes in [first, last] {
-        let deleted = prunes.into_iter().map(|prune| async {
-            let how = Delete { uid: prune.uid.clone(), timeout: Duration::ZERO, ..Delete::of(&prune.target) };
-            session.delete(&prune.target, &how).await.err()
-        });
-        let failed = all(deleted).await;
-        problems.extend(failed.into_iter().flatten().map(|error| error.diagnostic("Prune")));
-    }
-    if problems.is_empty() {
-        let kept = plan.prunes.iter().filter(|prune| matches!(prune.fate, Fate::Keep(_)));
-        let kept: Vec<&ObjectRef> = kept.map(|prune| &prune.target).collect();
-        let settled = plan.set.settle(session, &batch.objects, &kept).await;
-        problems.extend(settled.err().map(|error| error.diagnostic("Prune")));
-    }
-    problems
-}
-
-/// Waits for all applied objects concurrently, records how each wait ended, and returns whether all are ready.
-async fn wait(
-    report: &mut Report,
+async fn apply_one(
+    batch: &Batch,
+    place: usize,
     session: &Session,
-    args: &Apply,
-    printer: &mut Printer,
-) -> Result<bool, Failure> {
-    for object in report.objects.iter_mut().filter(|object| object.action() != Action::Refused) {
-        let is_ready = is_ready_when_created(object.target.group(), object.target.kind());
-        object.wait = is_ready.then_some(WaitResult::Ready);
-    }
-    let written = report.objects.iter().filter(|object| object.action() != Action::Refused);
-    let targets: Vec<ObjectRef> =
-        written.filter(|object| object.wait.is_none()).map(|object| object.target.clone()).collect();
-    let kinds: HashSet<&GroupVersionKind> = targets.iter().map(|target| &target.gvk).collect();
-    let asked = kinds.into_iter().map(async |gvk| (gvk, session.publishes_conditions(gvk).await));
-    let publishing: HashMap<&GroupVersionKind, bool> = join_all(asked).await.into_iter().collect();
-    let ready = ready(args);
-    let wait = |target: &ObjectRef| {
-        let publishes_conditions = publishing.get(&target.gvk).copied();
-        Wait { publishes_conditions, ..ready.clone() }
-    };
-    let waits: Vec<_> = targets.iter().map(|target| (target, wait(target))).collect();
-    let bar = printer.progress(waits.len(), "ready");
-    let waiting = waits.iter().map(|(target, wait)| async {
-        let readiness = follow(session, target, wait, &bar).await;
-        bar.inc(1);
-        (*target, readiness)
-    });
-    let mut ended = stream::iter(waiting).buffered(waits.len().max(1));
-    let (mut ready, mut results) = (true, HashMap::new());
-    while let Some((target, readiness)) = ended.next().await {
-        match readiness? {
-            Readiness::Met { .. } => {
-                bar.suspend(|| printer.message(format_args!("{GOOD}ready{GOOD:#} {target}")));
-                results.insert(target, WaitResult::Ready);
-            }
-            Readiness::Unmet { diagnosis, .. } => {
-                bar.suspend(|| printer.diagnostic(&diagnosis));
-                results.insert(target, WaitResult::NotReady(diagnosis));
-                ready = false;
-            }
+    writer: &Writer,
+    in_flight: &InFlight,
+) -> ObjectReport {
+    let object = &batch.objects[place];
+    let target = &object.target;
+    if let Some(report) = batch.settled(session, place).await {
+        if report.action() == Action::Nothing {
+            batch.remember_unchanged(object, writer);
         }
+        return report;
     }
-    for object in &mut report.objects {
-        object.wait = object.wait.take().or_else(|| results.remove(&object.target));
+    let mut reply = batch.apply(session, object, writer).await;
+    if let Err(error) = &reply
+        && let Some(dependency) =
+            error.dependency().filter(|it| resolve::may_bring(&batch.objects, it, object))
+    {
+        in_flight.note(target, format_args!("{target}, waiting for {dependency}"));
+        let attempt = || batch.apply(session, object, writer);
+        reply = session.when_possible(target, attempt).await;
     }
-    bar.finish_and_clear();
-    Ok(ready)
-}
-
-/// The wait for an object of any kind to be ready.
-fn ready(args: &Apply) -> Wait {
-    let timeout = Written::Known(args.timeout.to_string());
-    let written = WrittenWait { rollout: Written::Known(true), timeout, ..WrittenWait::default() };
-    written.parse(None, Cut::Root).wait.expect("a rollout and a timeout that was checked")
+    let error = match reply {
+        Ok(reply) => {
+            batch.remember_answer(object, writer, &reply.object);
+            return batch.compare(object, reply, writer);
+        }
+        Err(error) => error,
+    };
+    if error.is_unauthorized() && batch.local_answer(session, object).await == LocalAnswer::Unchanged {
+        return ObjectReport::unchanged(target);
+    }
+    let refused = || ObjectReport::refused(target, batch.refusal(&error, "Apply", object, writer));
+    batch.replace(session, object, writer, &error).await.unwrap_or_else(refused)
 }

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::args::create::Create;
 use crate::support::batch::resolve::{self, ResolvedObject};
-use crate::support::batch::{located, refusal};
 use crate::support::concurrency::all;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Outcome};
@@ -17,6 +16,7 @@ use crate::support::object_json;
 use crate::support::owner_tree::reference_of;
 use crate::support::printer::{BAD, GOOD, Printer, object_name};
 use crate::support::process::until_interrupted;
+use crate::support::refusal;
 
 pub(super) fn run(args: &Create, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
@@ -85,7 +85,7 @@ impl Created {
                 Self { target, failure: None }
             }
             Err(error) => {
-                let failure = located(refusal(&error, "Create"), object);
+                let failure = refusal::of_object(&error, "Create", object, None);
                 Self { target: object.target.clone(), failure: Some(failure) }
             }
         }

@@ -9,10 +9,11 @@ use manifest::ObjectRef;
 use serde_json::{Value, json};
 
 use crate::args::applyset::ParentName;
-use crate::args::delete::{Cascade, Delete};
+use crate::args::delete::Delete;
 use crate::args::objects::ObjectArgs;
 use crate::codes;
 use crate::support::applyset::ApplySet;
+use crate::support::batch::replacement::propagation;
 use crate::support::batch::resolve;
 use crate::support::concurrency::all;
 use crate::support::connect::{Cluster, missing};
@@ -49,6 +50,9 @@ pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
         let failed = |(_, result): &(ObjectRef, DeleteResult)| result.is_failure(named);
         // The parent goes last: it is how a later delete finds what is left.
         if let Some(set) = set.filter(|_| !results.iter().any(failed)) {
+            // What it owns is about the set, and of no use without it.
+            let how =
+                |target: &ObjectRef| cluster::Delete { propagation: Propagation::Background, ..how(target) };
             results.extend(delete_all(&cluster.session, vec![set.parent], &how, printer).await);
         }
         show(printer, &results, named)?;
@@ -172,11 +176,7 @@ async fn delete_one(
 fn how(args: &Delete, target: &ObjectRef) -> cluster::Delete {
     let usual = cluster::Delete::of(target);
     cluster::Delete {
-        propagation: match args.cascade {
-            Cascade::Background => Propagation::Background,
-            Cascade::Foreground => Propagation::Foreground,
-            Cascade::Orphan => Propagation::Orphan,
-        },
+        propagation: propagation(args.cascade),
         timeout: if args.no_wait { Duration::ZERO } else { args.timeout.unwrap_or(usual.timeout) },
         force: args.force,
         ..usual

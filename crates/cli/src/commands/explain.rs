@@ -11,7 +11,7 @@ use crate::support::kinds::SIMILARITY;
 use crate::support::printer::{LITERAL, Printer, width};
 
 /// Every code by the part of Plimsoll that reports it, in the order users meet them.
-pub(super) const AREAS: &[(&str, &[Code])] = &[
+pub(crate) const AREAS: &[(&str, &[Code])] = &[
     ("The command line", codes::CODES),
     ("Manifests", manifest::CODES),
     ("Fields", fields::CODES),

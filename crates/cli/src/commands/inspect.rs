@@ -33,7 +33,7 @@ pub(super) fn run(args: &Inspect, printer: &mut Printer) -> Outcome {
         spinner.set_message(format!("waiting for the operator to reconcile {xr}"));
         // A request is written where the XR is: who may change the XR may probably write there.
         let namespace = xr.namespace.clone().unwrap_or_else(|| cluster.namespace.clone());
-        let ask = Ask::new(&cluster, args.timeout, &open, ADVICE).await?.from_namespace(namespace);
+        let ask = Ask::new(&cluster, args.timeout, &open, ADVICE).await?.in_namespace(namespace);
         let question = InspectQuestion { xr: (&xr).into() };
         let recording: Recording = ask.answer(Operation::Inspect, &question).await?;
         spinner.finish_and_clear();

@@ -18,7 +18,7 @@ use crate::args::applyset::SetArgs;
 use crate::args::cluster::ClusterArgs;
 use crate::args::files::FileArgs;
 use crate::args::install::{Install, NAMESPACE};
-use crate::args::plan::{Apply, BodyArgs, DryRun, LeaveArgs, WriterArgs};
+use crate::args::plan::{Apply, BodyArgs, ChangeArgs, DryRun, LeaveArgs, ReplaceArgs, WriterArgs};
 use crate::args::{Cli, Format};
 use crate::codes;
 use crate::support::catalogue::catalogue;
@@ -115,17 +115,19 @@ fn waits_for(args: &Install, objects: &[Value]) -> String {
 
 /// The same apply as that of `plimsoll apply`.
 fn apply_args(args: &Install) -> Apply {
+    let writer = WriterArgs {
+        field_manager: "plimsoll".to_owned(),
+        force_conflicts: args.force_conflicts,
+        take: Vec::new(),
+        // The CRDs of its kinds, which the operator needs as they are here.
+        take_from: vec![CROSSPLANE.to_owned()],
+        leave: LeaveArgs::default(),
+    };
     Apply {
+        plan: None,
         bodies: BodyArgs { files: FileArgs::default(), strip: false, full: false },
-        writer: WriterArgs {
-            field_manager: "plimsoll".to_owned(),
-            force_conflicts: args.force_conflicts,
-            take: Vec::new(),
-            // The CRDs of its kinds, which the operator needs as they are here.
-            take_from: vec![CROSSPLANE.to_owned()],
-            leave: LeaveArgs::default(),
-        },
-        set: SetArgs::default(),
+        change: ChangeArgs { writer, set: SetArgs::default(), replacement: ReplaceArgs::default() },
+        confirm: false,
         dry_run: if args.dry_run { DryRun::Server } else { DryRun::None },
         wait: args.wait,
         timeout: args.timeout,

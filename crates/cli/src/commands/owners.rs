@@ -1,7 +1,9 @@
 //! `plimsoll owners`: an object with the manager of every field in the margin.
 
+mod since;
 mod view;
 
+use std::collections::BTreeSet;
 use std::io;
 
 use diag::Diagnostic;
@@ -10,6 +12,7 @@ use fields::{FieldPath, IgnoreFields};
 use ownership::{Entry, FieldManager};
 use serde_json::{Value, json};
 
+use self::since::Since;
 use crate::args::owners::Owners;
 use crate::codes;
 use crate::support::exit::{Exit, Failure, Outcome};
@@ -27,6 +30,9 @@ pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
             let live = targets.cluster.read(&target, "Owners").await?;
             let object = ManagedObject::of(&target, live)?;
             let answer = match (&args.who, &args.manager) {
+                _ if args.since => {
+                    Answer::Since(Since::of(&targets.cluster.session, &target, &object.live).await?)
+                }
                 (Some(path), _) => Answer::Who(who(&object, path)?),
                 (None, Some(name)) => {
                     Answer::Object(object.part_of(&FieldManager::new(name.as_str()), &target)?)
@@ -66,6 +72,7 @@ enum Answer {
     Object(ManagedObject),
     /// The holders of the fields that were asked for.
     Who(Vec<(FieldPath, Vec<Entry>)>),
+    Since(Since),
 }
 
 impl Answer {
@@ -74,6 +81,10 @@ impl Answer {
             Self::Object(object) => managers(object.entries()),
             Self::Who(found) => {
                 found.iter().flat_map(|(_, entries)| entries).map(|entry| entry.manager.clone()).collect()
+            }
+            Self::Since(since) => {
+                let managers: BTreeSet<_> = since.changes.iter().flat_map(|it| it.held_now.clone()).collect();
+                managers.into_iter().collect()
             }
         }
     }
@@ -93,6 +104,7 @@ impl Answer {
                     .flat_map(|(path, entries)| entries.iter().map(move |entry| row(path, entry)));
                 Ok(rows.collect())
             }
+            Self::Since(since) => Ok(since.to_json()),
         }
     }
 
@@ -100,6 +112,7 @@ impl Answer {
         let shown: io::Result<()> = match self {
             Self::Object(object) => view::object(printer, &object.lines()?, object.entries()),
             Self::Who(found) => view::who(printer, found),
+            Self::Since(since) => since.show(printer),
         };
         Ok(shown?)
     }

@@ -18,8 +18,8 @@ use crate::args::cluster::TypeName;
 use crate::args::plan::BodyArgs;
 use crate::args::ui::Ui;
 use crate::codes;
-use crate::support::batch::Batch;
 use crate::support::batch::writer::Writer;
+use crate::support::batch::{Batch, Keep};
 use crate::support::cloud_operation::in_cluster;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome, diagnose};
@@ -112,6 +112,7 @@ impl Page {
         };
         let batch = Batch::resolve(loaded, &SetArgs::default(), &self.cluster, "Plan").await?;
         let writer = Writer::new(&self.args.writer)?;
+        let batch = batch.read(&self.cluster.session, &writer, "Plan", Keep::Unsettled).await;
         let report = batch.preview(&self.cluster.session, &writer, ProgressBar::hidden()).await;
         Ok(report.to_json())
     }

@@ -1,12 +1,13 @@
 //! `plimsoll wait`: waits until objects meet conditions, and prints the values it waited for.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use cluster::{Readiness, Session, WaitOutcome};
+use cluster::{Readiness, Selection, Session, WaitOutcome};
 use diag::Diagnostic;
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use indicatif::ProgressBar;
-use manifest::{GoDuration, ObjectRef, secret};
+use manifest::{GoDuration, GroupVersionKind, Namespace, ObjectRef, secret};
 use readiness::{Check, Cut, Health, Mode, Wait, Written, WrittenWait};
 use serde_json::{Value, json};
 
@@ -19,6 +20,9 @@ use crate::support::printer::{DIM, GOOD, Printer, object_name};
 use crate::support::process::until_interrupted;
 use crate::support::targets::{Choice, Targets, nothing_selected};
 
+/// How many objects of a kind are asked which conditions they report.
+const MOST_ASKED: usize = 100;
+
 pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let targets = Targets::find(&args.objects, "Wait", printer).await?;
@@ -30,10 +34,11 @@ pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
         for target in &targets.objects {
             let mut goals = Vec::new();
             for written in &args.goals {
-                goals.push(Goal::of(written, args, target, session, printer).await?);
+                goals.push(Goal::of(written, args, target, printer)?);
             }
             waits.push((target, goals));
         }
+        warn_of_unreported(session, &waits, printer).await;
         let bar = printer.spinner();
         let mut ended: FuturesUnordered<_> = waits
             .iter()
@@ -130,22 +135,28 @@ async fn wait(
 
 impl Goal {
     /// Checks that what was written makes sense for the object; prints warnings.
-    async fn of(
+    fn of(
         written: &WaitFor,
         args: &Args,
         target: &ObjectRef,
-        session: &Session,
         printer: &mut Printer,
     ) -> Result<Self, Failure> {
-        let wait = match written {
-            WaitFor::State(written) => parse(written, args, target, printer)?,
-            WaitFor::Creation => return Ok(Self::Presence { wanted: true, timeout: args.timeout }),
-            WaitFor::Deletion => return Ok(Self::Presence { wanted: false, timeout: args.timeout }),
-        };
-        if let Mode::Condition { kind, .. } = &wait.mode {
-            warn_of_unreported(session, target, kind, printer).await;
+        Ok(match written {
+            WaitFor::State(written) => Self::State(Box::new(parse(written, args, target, printer)?)),
+            WaitFor::Creation => Self::Presence { wanted: true, timeout: args.timeout },
+            WaitFor::Deletion => Self::Presence { wanted: false, timeout: args.timeout },
+        })
+    }
+
+    /// The condition that has to be there.
+    fn condition(&self) -> Option<&str> {
+        match self {
+            Self::State(wait) => match &wait.mode {
+                Mode::Condition { kind, .. } => Some(kind),
+                _ => None,
+            },
+            Self::Presence { .. } => None,
         }
-        Ok(Self::State(Box::new(wait)))
     }
 
     async fn reach(&self, session: &Session, target: &ObjectRef, bar: &ProgressBar) -> Result<Met, Failure> {
@@ -254,7 +265,9 @@ fn parse(
     let timeout = Written::Known(args.timeout.to_string());
     let written = WrittenWait { timeout, ..written.clone() };
     let parsed = written.parse(Some(&target.gvk), Cut::Root);
-    for mut problem in parsed.diagnostics {
+    // The wait for a condition that never comes ends at once, and says so.
+    let said_later = |problem: &Diagnostic| problem.code == readiness::codes::UNKNOWN_CONDITION;
+    for mut problem in parsed.diagnostics.into_iter().filter(|problem| !said_later(problem)) {
         // A command line has no attributes to name.
         problem.field = Some("--for".to_owned());
         if problem.is_error() {
@@ -265,24 +278,37 @@ fn parse(
     Ok(parsed.wait.expect("the arguments have a mode and a timeout"))
 }
 
-/// Warns of a condition that the object, which reports others, does not have: its name may be wrong.
-async fn warn_of_unreported(session: &Session, target: &ObjectRef, wanted: &str, printer: &mut Printer) {
-    let Ok(Some(live)) = session.read(target).await else { return };
-    let conditions = live.object["status"]["conditions"].as_array().into_iter().flatten();
-    let reported: Vec<&str> = conditions.filter_map(|condition| condition["type"].as_str()).collect();
-    let is_wanted = |kind: &&str| kind.eq_ignore_ascii_case(wanted);
-    // A kind whose conditions are known has been warned about already.
-    if reported.is_empty() || reported.iter().any(is_wanted) || readiness::knows_conditions(&target.gvk) {
-        return;
+/// Warns of conditions that no object of a kind has, although some report others: the name may be wrong.
+async fn warn_of_unreported(session: &Session, waits: &[(&ObjectRef, Vec<Goal>)], printer: &mut Printer) {
+    let mut wanted: BTreeMap<(&GroupVersionKind, Option<&Namespace>), BTreeSet<&str>> = BTreeMap::new();
+    // Where all conditions of a kind are known, the wait ends by itself.
+    for (target, goals) in waits.iter().filter(|(target, _)| !readiness::knows_conditions(&target.gvk)) {
+        let conditions = goals.iter().filter_map(Goal::condition);
+        wanted.entry((&target.gvk, target.namespace.as_ref())).or_default().extend(conditions);
     }
-    let warning = Diagnostic::warning(readiness::codes::UNKNOWN_CONDITION, "Unknown Condition")
-        .object(target.to_string())
-        .detail(format!(
-            "{target} reports no condition {wanted:?}. Conditions it reports: {}.",
-            reported.join(", ")
-        ))
-        .hint("Check the name, unless the condition is still to come.");
-    printer.diagnostic(&warning);
+    for ((gvk, namespace), wanted) in wanted.into_iter().filter(|(_, wanted)| !wanted.is_empty()) {
+        let selection =
+            Selection { namespace: namespace.cloned(), limit: Some(MOST_ASKED), ..Selection::default() };
+        let Ok(page) = session.list_page(gvk, &selection, "").await else { continue };
+        let reported: BTreeSet<&str> = page.items.iter().flat_map(conditions).collect();
+        let is_missing = |wanted: &&str| !reported.iter().any(|it| it.eq_ignore_ascii_case(wanted));
+        for wanted in wanted.into_iter().filter(is_missing).filter(|_| !reported.is_empty()) {
+            let warning = Diagnostic::warning(readiness::codes::UNKNOWN_CONDITION, "Unknown Condition")
+                .detail(format!(
+                    "No {} reports a condition {wanted:?} here. Conditions that they report: {}.",
+                    gvk.kind(),
+                    reported.iter().copied().collect::<Vec<_>>().join(", ")
+                ))
+                .hint("Check the name, unless the condition is still to come.");
+            printer.diagnostic(&warning);
+        }
+    }
+}
+
+/// The types of an object's conditions.
+fn conditions(object: &Value) -> impl Iterator<Item = &str> {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.filter_map(|condition| condition["type"].as_str())
 }
 
 /// Waits, and shows the reason in the progress bar.

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::args::tree::Why;
-use crate::support::cause::{Cause, Step};
+use crate::support::cause::{Cause, Step, related};
 use crate::support::exit::{Exit, Outcome};
 use crate::support::owner_tree::{self, Detail, OwnerTree};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name};
@@ -16,7 +16,8 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
         let mut found = Vec::new();
         for target in &targets.objects {
             let tree = OwnerTree::list(&targets.cluster, target, "Why", Detail::State).await?;
-            found.push((tree.root, owner_tree::parent(&tree.object)));
+            let root = related(&targets.cluster.session, tree.root).await;
+            found.push((root, owner_tree::parent(&tree.object)));
         }
         let mut causes = Vec::new();
         for (root, parent) in &found {

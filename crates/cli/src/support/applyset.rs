@@ -1,12 +1,16 @@
-//! A set of objects in the cluster: its parent, its members, and what may be pruned.
+//! A set of objects in the cluster: its parent, its members, what may be pruned, and what the last apply left.
+
+pub(crate) mod record;
 
 use cluster::{Error, Resource, Selection, Session, Write};
-use diag::Diagnostic;
+use diag::{Diagnostic, Severity};
 use futures::stream::{self, StreamExt as _};
 use manifest::{Namespace, ObjectRef};
+use plan::SetRecord;
 use plan::applyset::{self, Contents, Fate, Parent};
 use serde_json::Value;
 
+use self::record::{Found, Place};
 use super::batch::resolve::{ResolvedObject, is_needed_by_others};
 use super::concurrency::MAX_CONCURRENT;
 use super::connect::Cluster;
@@ -27,6 +31,8 @@ pub(crate) struct ApplySet {
     /// `None` if the parent does not exist.
     found: Option<Parent>,
     members: Vec<(ObjectRef, Value)>,
+    /// What the last apply left.
+    record: Found,
     /// Members that could not be listed. Nothing may be concluded from their absence.
     pub(crate) unlisted: Vec<Diagnostic>,
 }
@@ -90,9 +96,39 @@ impl ApplySet {
                 Some(found)
             }
         };
-        let mut set = Self { parent, id, found, members: Vec::new(), unlisted: Vec::new() };
+        let place = Place::of(&id, &parent).filter(|_| found.is_some());
+        let record = match &place {
+            // Without it, an apply knows less.
+            Some(place) => place.read(session).await.unwrap_or_default(),
+            None => Found::default(),
+        };
+        let mut set = Self { parent, id, found, members: Vec::new(), record, unlisted: Vec::new() };
         set.list(session).await?;
         Ok(set)
+    }
+
+    /// What the last apply left.
+    pub(crate) fn record(&self) -> Option<&SetRecord> {
+        self.record.record.as_ref()
+    }
+
+    /// Keeps what this apply left; `owner` is the parent. A warning if that is not possible.
+    pub(crate) async fn keep(
+        &self,
+        session: &Session,
+        record: &SetRecord,
+        owner: &Value,
+    ) -> Option<Diagnostic> {
+        let place = Place::of(&self.id, &self.parent)?;
+        let error = place.write(session, record, &self.record, owner).await.err()?;
+        let title = format!("what was applied is not recorded with {}", self.parent);
+        // A user without that right can do nothing about it.
+        let severity = if error.is_unauthorized() { Severity::Note } else { Severity::Warning };
+        Some(
+            Diagnostic::new(severity, codes::APPLYSET_RECORD, title)
+                .detail(format!("Cause: {}.", diag::error_chain(&error)))
+                .hint("The objects are as they should be. Without a record, the next plan cannot tell drift from fields of other managers."),
+        )
     }
 
     pub(crate) fn exists(&self) -> bool {
@@ -195,8 +231,12 @@ impl ApplySet {
         problems
     }
 
-    /// Announces everything that is about to be part of the set, before any of it is written.
-    pub(crate) async fn announce(&self, session: &Session, objects: &[ResolvedObject]) -> Result<(), Error> {
+    /// Announces everything that is about to be part of the set, before any of it is written. Returns the parent.
+    pub(crate) async fn announce(
+        &self,
+        session: &Session,
+        objects: &[ResolvedObject],
+    ) -> Result<Value, Error> {
         let own = self.found.as_ref().map_or_else(Contents::default, |found| found.contents.clone());
         let coming = Contents::of(objects.iter().map(|object| &object.target));
         self.write(session, &own.union(&coming)).await
@@ -210,13 +250,14 @@ impl ApplySet {
         kept: &[&ObjectRef],
     ) -> Result<(), Error> {
         let left = objects.iter().map(|object| &object.target).chain(kept.iter().copied());
-        self.write(session, &Contents::of(left)).await
+        self.write(session, &Contents::of(left)).await.map(drop)
     }
 
-    async fn write(&self, session: &Session, contents: &Contents) -> Result<(), Error> {
+    async fn write(&self, session: &Session, contents: &Contents) -> Result<Value, Error> {
         let body = applyset::parent_body(&self.parent, contents, env!("CARGO_PKG_VERSION"));
         // These fields belong to the tool that owns the set. `find` refuses the set of another tool unless it is adopted.
-        session.apply(&self.parent, &body, Write::by(MANAGER).force()).await.map(drop)
+        let reply = session.apply(&self.parent, &body, Write::by(MANAGER).force()).await?;
+        Ok(reply.object)
     }
 }
 

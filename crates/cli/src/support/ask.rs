@@ -117,7 +117,7 @@ impl<'a> Ask<'a> {
     }
 
     /// The same, with requests in another namespace.
-    pub(crate) fn from_namespace(self, namespace: Namespace) -> Self {
+    pub(crate) fn in_namespace(self, namespace: Namespace) -> Self {
         Self { namespace, ..self }
     }
 
@@ -209,9 +209,8 @@ impl<'a> Ask<'a> {
                 Some(RequestState::Answered) => return Ok(status.answer),
                 Some(RequestState::TooLarge) => return Err(Unanswered::TooLarge),
                 Some(RequestState::Refused) => return Err(refused(&status.message).into()),
-                Some(RequestState::Running) => {}
                 None if began.elapsed() > TAKEN_UP => return Err(self.silence().into()),
-                None => {}
+                None | Some(RequestState::Running) => {}
             }
         }
     }

@@ -2,25 +2,29 @@
 
 mod dry_runs;
 mod live;
+mod memory;
 #[cfg(test)]
 mod parity;
+pub(crate) mod replacement;
+mod requests;
 pub(crate) mod resolve;
 pub(crate) mod writer;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
-use cluster::{Class, Error, ErrorKind, FieldConflict, PatchType, Reply, Session, Write};
+use cluster::{Class, Error, ErrorKind, Reply, Session};
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
 use operator::composition::preview::is_platform;
-use ownership::{
-    Desired, FieldManager, Handover, ListItems, Observed, Prior, Reporting, client_side_appliers,
-};
-use plan::{FieldChange, LocalAnswer, Preview, Question};
+use ownership::{ListItems, Observed, Prior, Reporting, Row};
+use plan::{FieldChange, LocalAnswer, Preview, Question, SetRecord};
 use serde_json::Value;
 
 use self::dry_runs::DryRuns;
+use self::live::Found;
+use self::replacement::Replacing;
 use self::resolve::{Pending, ResolvedObject};
 use self::writer::Writer;
 use super::applyset::SetPlan;
@@ -30,6 +34,7 @@ use super::exit::Failure;
 use super::files::{self, Loaded};
 use super::in_flight::InFlight;
 use super::mask_key::MASK_KEY;
+use super::refusal;
 use super::report::{ObjectReport, Report, Whole};
 use crate::args::applyset::SetArgs;
 use crate::args::cluster::ClusterArgs;
@@ -40,15 +45,32 @@ use crate::codes;
 const OMIT_FIELDS: &str =
     "To leave them to the other manager, remove them from the file, or pass --ignore or --leave-to.";
 
+/// Which live objects are kept in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    All,
+    /// Those that an apply may change.
+    Unsettled,
+}
+
 /// The objects in the files, resolved, and their live state.
+#[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) objects: Vec<ResolvedObject>,
     /// The objects that exist, or why they cannot be read.
     live: HashMap<ObjectRef, Result<Observed, Box<Diagnostic>>>,
+    /// Whether each object is known to stay as it is. Those are not kept in memory.
+    settled: Vec<bool>,
+    dry_runs: DryRuns,
     /// Problems in documents that are not among the objects.
     pub(crate) problems: Vec<Diagnostic>,
     /// The set that the objects belong to, and its members that are not among them.
     pub(crate) set: Option<SetPlan>,
+    pub(crate) replacing: Replacing,
+    /// Whether an object is only written while it is as it was planned.
+    pub(crate) is_guarded: bool,
+    /// What the next apply of the set will know of this one.
+    record: RefCell<Option<SetRecord>>,
 }
 
 impl Batch {
@@ -66,8 +88,7 @@ impl Batch {
 
     /// No objects, for a plan that is only about functions.
     pub(crate) fn empty(cluster: &ClusterArgs) -> Result<(Self, Cluster), Failure> {
-        let batch = Self { objects: Vec::new(), live: HashMap::new(), problems: Vec::new(), set: None };
-        Ok((batch, Cluster::connect(cluster)?))
+        Ok((Self::default(), Cluster::connect(cluster)?))
     }
 
     /// The same for objects that are already loaded.
@@ -79,23 +100,74 @@ impl Batch {
     ) -> Result<Self, Failure> {
         let (mut objects, mut problems) = resolve::resolve_all(cluster, loaded, operation).await?;
         let set = SetPlan::make(cluster, set, &mut objects, &mut problems).await?;
-        let live = live::read(&cluster.session, &objects).await;
-        let observe = |(target, found): (ObjectRef, Result<Value, Error>)| {
-            let observed = match found {
-                Ok(object) => Observed::new(object).map_err(|error| unreadable_managers(&target, &error)),
-                Err(error) => Err(refusal(&error, operation).object(target.to_string())),
-            };
-            (target, observed.map_err(Box::new))
+        Ok(Self { objects, problems, set, ..Self::default() })
+    }
+
+    /// Reads the live objects. `operation` begins the titles of errors.
+    pub(crate) async fn read(
+        mut self,
+        session: &Session,
+        writer: &Writer,
+        operation: &str,
+        keep: Keep,
+    ) -> Self {
+        let live = RefCell::new(HashMap::new());
+        let settled = RefCell::new(vec![false; self.objects.len()]);
+        let see = async |found: Vec<Found>| {
+            for (place, found) in found {
+                let object = &self.objects[place];
+                match self.see(session, object, found, writer, operation, keep).await {
+                    Some(seen) => {
+                        drop(live.borrow_mut().insert(object.target.clone(), seen.map_err(Box::new)));
+                    }
+                    None => settled.borrow_mut()[place] = true,
+                }
+            }
         };
-        Ok(Self { objects, live: live.into_iter().map(observe).collect(), problems, set })
+        live::read(session, &self.objects, &see).await;
+        (self.live, self.settled) = (live.into_inner(), settled.into_inner());
+        self
+    }
+
+    /// Looks at an object; none is left if it is settled.
+    async fn see(
+        &self,
+        session: &Session,
+        object: &ResolvedObject,
+        found: Result<Value, Error>,
+        writer: &Writer,
+        operation: &str,
+        keep: Keep,
+    ) -> Option<Result<Observed, Diagnostic>> {
+        let target = &object.target;
+        let live = match found.map(Observed::new) {
+            Ok(Ok(live)) => live,
+            Ok(Err(error)) => return Some(Err(unreadable_managers(target, &error))),
+            Err(error) => {
+                return Some(Err(refusal::refusal(&error, operation).object(target.to_string())));
+            }
+        };
+        let is_applied = plan::is_applied(&writer.body(&object.body, Some(&live)), &writer.manager, &live);
+        let is_answered = self.is_answered(object, writer, &live);
+        let question = self.dry_runs.note(session, target, is_applied, is_answered).await;
+        if question == Question::Needed || keep == Keep::All {
+            return Some(Ok(live));
+        }
+        self.dry_runs.forget(target);
+        self.remember(object, writer, &live);
+        None
+    }
+
+    /// The same, with what becomes of objects whose fields cannot be changed.
+    pub(crate) fn replacing(self, replacing: Replacing) -> Self {
+        Self { replacing, ..self }
     }
 
     /// Makes a dry run for every object that is not known to stay as it is.
     pub(crate) async fn preview(self, session: &Session, writer: &Writer, bar: ProgressBar) -> Report {
         let in_flight = InFlight::new(bar);
-        let dry_runs = self.dry_runs(session, writer).await;
-        let asked = self.objects.iter().map(|object| {
-            in_flight.track(&object.target, self.preview_one(session, object, writer, &dry_runs))
+        let asked = (0..self.objects.len()).map(|place| {
+            in_flight.track(&self.objects[place].target, self.preview_one(session, place, writer))
         });
         let objects = all(asked).await;
         in_flight.finish();
@@ -116,26 +188,11 @@ impl Batch {
         self.objects.iter().map(of).collect()
     }
 
-    pub(crate) async fn dry_runs<'b>(&'b self, session: &'b Session, writer: &Writer) -> DryRuns<'b> {
-        let is_applied = |object: &&ResolvedObject| {
-            self.observed(&object.target).is_some_and(|live| {
-                plan::is_applied(&writer.body(&object.body, Some(live)), &writer.manager, live)
-            })
-        };
-        let applied = self.objects.iter().filter(is_applied).map(|object| &object.target);
-        DryRuns::new(session, applied.collect()).await
-    }
-
-    async fn preview_one(
-        &self,
-        session: &Session,
-        object: &ResolvedObject,
-        writer: &Writer,
-        dry_runs: &DryRuns<'_>,
-    ) -> ObjectReport {
-        if let Some(report) = self.settled(object, dry_runs).await {
+    async fn preview_one(&self, session: &Session, place: usize, writer: &Writer) -> ObjectReport {
+        if let Some(report) = self.settled(session, place).await {
             return report;
         }
+        let object = &self.objects[place];
         let pending = |pending: Pending| {
             let whole = || Whole { before: None, after: Some(plan::visible(&object.body, &MASK_KEY)) };
             ObjectReport::pending(&object.target, pending).with_whole(writer.keeps_whole.then(whole))
@@ -149,93 +206,55 @@ impl Batch {
             Ok(reply) => return compare(reply),
             Err(error) => error,
         };
+        let why = |error: &Error| self.refusal(error, "Plan", object, writer);
         match error.class() {
             _ if self.creates_missing_namespace(&error) => pending(Pending::Namespace),
-            _ if error.is_unauthorized() => match dry_runs.local_answer(&object.target).await {
+            _ if error.is_unauthorized() => match self.local_answer(session, object).await {
                 LocalAnswer::Unchanged => ObjectReport::unchanged(&object.target),
                 LocalAnswer::NotAsked => ObjectReport::not_asked(&object.target),
-                LocalAnswer::Unknown => ObjectReport::refused(&object.target, refusal(&error, "Plan")),
+                LocalAnswer::Unknown => ObjectReport::refused(&object.target, why(&error)),
             },
             Class::FieldManagerConflict => {
                 // The changes help to decide which manager should have the fields.
-                let conflict = located(refusal(&error, "Plan"), object);
+                let conflict = why(&error);
                 match self.dry_run(session, object, writer, write.force()).await {
                     Ok(reply) => compare(reply).but(conflict),
                     Err(_) => ObjectReport::refused(&object.target, conflict),
                 }
             }
-            _ => ObjectReport::refused(&object.target, located(refusal(&error, "Plan"), object)),
+            _ => match self.preview_replacement(session, object, writer, &error).await {
+                Some(replaced) => replaced,
+                None => ObjectReport::refused(&object.target, why(&error)),
+            },
         }
+    }
+
+    /// Why the API server rejects an object.
+    pub(crate) fn refusal(
+        &self,
+        error: &Error,
+        operation: &str,
+        object: &ResolvedObject,
+        writer: &Writer,
+    ) -> Diagnostic {
+        let live = self.observed(&object.target);
+        refusal::of_object(error, operation, object, live.map(|live| (writer, live)))
     }
 
     /// What is known about an object without a request: it stays as it is, or it cannot be read.
-    pub(crate) async fn settled(
-        &self,
-        object: &ResolvedObject,
-        dry_runs: &DryRuns<'_>,
-    ) -> Option<ObjectReport> {
-        if let Some(Err(why)) = self.live.get(&object.target) {
-            return Some(ObjectReport::refused(&object.target, (**why).clone()));
+    pub(crate) async fn settled(&self, session: &Session, place: usize) -> Option<ObjectReport> {
+        let target = &self.objects[place].target;
+        if let Some(Err(why)) = self.live.get(target) {
+            return Some(ObjectReport::refused(target, (**why).clone()));
         }
-        let is_needless = dry_runs.question(&object.target).await == Question::Needless;
-        is_needless.then(|| ObjectReport::unchanged(&object.target))
+        let is_settled = self.settled.get(place) == Some(&true)
+            || self.dry_runs.question(session, target).await == Question::Needless;
+        is_settled.then(|| ObjectReport::unchanged(target))
     }
 
-    /// Asks what an apply would do, including a take-over from `kubectl apply` and the fields to take.
-    async fn dry_run(
-        &self,
-        session: &Session,
-        object: &ResolvedObject,
-        writer: &Writer,
-        write: Write<'_>,
-    ) -> Result<Reply, Error> {
-        let target = &object.target;
-        let observed = self.observed(target);
-        let body = writer.body_for_dry_run(&object.body, observed);
-        let client_side = self.client_side(target);
-        let appliers = client_side.iter().flat_map(|(_, appliers)| appliers);
-        let appliers: Vec<&str> = appliers.map(FieldManager::as_str).collect();
-        let is_settled = |conflict: &FieldConflict| {
-            appliers.contains(&conflict.manager.as_str()) || writer.takes(conflict, &body, observed)
-        };
-        let mut reply = match session.apply(target, &body, write).await {
-            Err(error) if error.class() == Class::FieldManagerConflict => match error.overlooking(is_settled)
-            {
-                Some(conflict) => return Err(conflict),
-                None => session.apply(target, &body, write.force()).await?,
-            },
-            applied => applied?,
-        };
-        let Some((live, _)) = client_side else { return Ok(reply) };
-        // Managers that cannot be read are reported by the comparison.
-        let Ok(answer) = Observed::new(reply.object.clone()) else { return Ok(reply) };
-        let patch = plan::takeover_patch(&Desired::new(&writer.manager, &body), live, &answer);
-        let dry_run = Write::by(write.manager).dry_run();
-        let patched = session.patch(target, PatchType::Json, &Value::Array(patch), dry_run).await?;
-        reply.object = plan::after_takeover(live, &answer, patched.object);
-        Ok(reply)
-    }
-
-    /// Applies an object, after what `kubectl apply` holds has become ours, and what is left to others is theirs.
-    pub(crate) async fn apply(
-        &self,
-        session: &Session,
-        object: &ResolvedObject,
-        writer: &Writer,
-    ) -> Result<Reply, Error> {
-        let (target, live) = (&object.target, self.observed(&object.target));
-        self.take_over(session, target, writer).await?;
-        writer.release(session, target, &object.body, live).await?;
-        writer.apply(session, target, &writer.body(&object.body, live), live).await
-    }
-
-    /// Moves what `kubectl apply` holds to the manager who is about to apply.
-    async fn take_over(&self, session: &Session, target: &ObjectRef, writer: &Writer) -> Result<(), Error> {
-        let Some((live, _)) = self.client_side(target) else { return Ok(()) };
-        let edit = |live: &Observed| Handover::of(live).take_over_client_side(&writer.manager).patch();
-        let again = |live: Value| edit(&Observed::new(live).ok()?);
-        let write = Write::by(writer.manager.as_str());
-        session.edit_managed_fields(target, write, edit(live), again).await.map(drop)
+    /// What is known of an object that may neither be dry-run nor written.
+    pub(crate) async fn local_answer(&self, session: &Session, object: &ResolvedObject) -> LocalAnswer {
+        self.dry_runs.local_answer(session, &object.target).await
     }
 
     /// The live object, if it exists and can be read.
@@ -243,16 +262,9 @@ impl Batch {
         self.live.get(target)?.as_ref().ok()
     }
 
-    /// The live object and the managers of `kubectl apply`, if it wrote the object.
-    fn client_side(&self, target: &ObjectRef) -> Option<(&Observed, Vec<FieldManager>)> {
-        let live = self.observed(target)?;
-        let appliers = client_side_appliers(live);
-        (!appliers.is_empty()).then_some((live, appliers))
-    }
-
     /// What the API server's response to an apply means for an object.
     pub(crate) fn compare(&self, object: &ResolvedObject, reply: Reply, writer: &Writer) -> ObjectReport {
-        self.compare_with(Prior::Unrecorded, object, reply, writer)
+        self.compare_with(self.prior(&object.target, writer), object, reply, writer)
     }
 
     fn compare_with(
@@ -276,8 +288,13 @@ impl Batch {
         };
         let left = writer.left(live);
         let desired = writer.desired(body, left.as_ref());
-        let preview = Preview::new(&desired, prior, live, &answer, &MASK_KEY);
-        let reporting = Reporting { list_items: ListItems::ByKey, ..Reporting::default() };
+        let mut preview = Preview::new(&desired, prior, live, &answer, &MASK_KEY);
+        let is_unrecorded = matches!(prior, Prior::Unrecorded);
+        for change in preview.changes.iter_mut().filter(|_| is_unrecorded) {
+            // Without a record, nothing tells a manager that is active from one that has set the field once.
+            change.row = change.row.filter(|row| *row != Row::TakeFromActive);
+        }
+        let reporting = Reporting { list_items: ListItems::ByKey, is_unrecorded, ..Reporting::default() };
         let warnings = preview.warnings(&target.to_string(), &reporting, Some(OMIT_FIELDS));
         let whole = writer.keeps_whole.then(|| {
             let visible = |object: &Observed| Some(plan::visible(object.object(), &MASK_KEY));
@@ -303,36 +320,4 @@ fn being_deleted(target: &ObjectRef, object: &Value) -> Option<Diagnostic> {
         .detail(format!("Deletion was requested at {since}. What is applied now is deleted with it."))
         .hint("Wait until it is deleted, then apply again; `plimsoll why` shows what blocks the deletion.");
     Some(finding)
-}
-
-/// The finding with the place of the field that it names. Not for a Secret, whose lines contain its values.
-pub(crate) fn located(finding: Diagnostic, object: &ResolvedObject) -> Diagnostic {
-    let is_shown = finding.location.is_none() && !manifest::secret::is_secret(&object.body);
-    let Some(field) = finding.field.clone().filter(|_| is_shown) else { return finding };
-    match files::locate(&object.source, &object.target, &field) {
-        Some(span) => finding.at(&object.source, span, ""),
-        None => finding,
-    }
-}
-
-/// Why an object was rejected, with advice for the command line.
-pub(crate) fn refusal(error: &Error, operation: &str) -> Diagnostic {
-    let diagnostic = error.diagnostic(operation);
-    match error.kind() {
-        ErrorKind::NamespaceMissing { namespace } => diagnostic.hint(format!(
-            "Check its spelling, add it to the files, or create it first: kubectl create namespace {namespace}"
-        )),
-        _ => match error.class() {
-            Class::FieldManagerConflict => diagnostic.hint(
-                "Leave the fields to the other managers with --ignore PATH or --leave-to MANAGER, or take them with --take PATH, or all of them with --force-conflicts.",
-            ),
-            Class::Immutable => diagnostic.hint(
-                "Revert the change, or replace the object: delete it with `plimsoll delete`, then apply again.",
-            ),
-            Class::AlreadyExists => {
-                diagnostic.hint("Choose another name, or change it with `plimsoll apply`.")
-            }
-            _ => diagnostic,
-        },
-    }
 }

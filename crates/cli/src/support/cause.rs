@@ -1,6 +1,9 @@
 //! Why an object is not ready: one sentence, and the chain of objects from it to the cause.
 
 mod last_event;
+mod related;
+
+pub(crate) use related::related;
 
 use cluster::Session;
 use readiness::{Health, because};
@@ -9,6 +12,9 @@ use serde_json::{Value, json};
 use self::last_event::{LastEvent, last_event};
 use super::object_json;
 use super::owner_tree::Node;
+
+/// An error of so many bytes is the same one if it is there twice.
+const TELLING: usize = 20;
 
 pub(crate) struct Cause<'n> {
     root: &'n Node,
@@ -58,8 +64,12 @@ impl<'n> Step<'n> {
 
     /// Adds the last event about the object, unless the object says the same.
     fn add(&mut self, event: Option<LastEvent>) {
+        // Controllers put the error at the end of several messages, each with words of its own before it.
+        let error = self.why.rsplit(": ").next().filter(|error| error.len() >= TELLING);
         let is_known = |event: &LastEvent| {
-            self.why.contains(&event.message) || self.why.contains(&format!("({})", event.reason))
+            self.why.contains(&event.message)
+                || self.why.contains(&format!("({})", event.reason))
+                || error.is_some_and(|error| event.message.contains(error))
         };
         if let Some(event) = event.filter(|event| !is_known(event)) {
             self.why.push_str(&because(&event.reason, &event.message));
@@ -180,5 +190,12 @@ mod tests {
         assert_eq!(why("Failed", "no class"), "it is Pending (NoClass): no class");
         assert_eq!(why("NoClass", "no class at all"), "it is Pending (NoClass): no class");
         assert_eq!(why("Failed", "no room"), "it is Pending (NoClass): no class (Failed): no room");
+        let long = Health::Waiting("it is False (A): cannot scale: the server did not answer".to_owned());
+        let mut step = Step { node: &self::node("h", long, Vec::new()), why: String::new() };
+        step.why = step.node.health.trouble().unwrap().to_owned();
+        let before = step.why.clone();
+        let message = "invalid metrics: the server did not answer".to_owned();
+        step.add(Some(LastEvent { reason: "B".to_owned(), message }));
+        assert_eq!(step.why, before);
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use diag::{Diagnostic, Source, Span};
 use manifest::body::ServerField;
-use manifest::{GroupVersionKind, Limits, Name, Namespace, Object, ObjectRef, body, secret, server_metadata};
+use manifest::{GroupVersionKind, Limits, Name, Namespace, Object, body, secret, server_metadata};
 use serde_json::Value;
 
 use super::exit::Failure;
@@ -30,6 +30,8 @@ pub(crate) struct Written {
     pub(crate) name: String,
     pub(crate) is_name_generated: bool,
     pub(crate) source: Source,
+    /// The document of that text that it is in.
+    pub(crate) part: Span,
     pub(crate) span: Span,
     /// Why the object cannot be applied as written; it may still be deleted or rendered.
     pub(crate) violations: Vec<Diagnostic>,
@@ -197,20 +199,19 @@ impl Loaded {
     }
 
     fn read(&mut self, source: &Source) {
-        for document in manifest::read(source, &Limits::default()).documents {
-            match document {
-                Err(broken) => {
-                    let may_be_secret = names_a_secret(source.text());
-                    let problems = broken.problems.into_iter();
-                    self.problems
-                        .extend(problems.map(|it| if may_be_secret { without_text(it) } else { it }));
-                }
-                Ok(document) => match manifest::objects(&document) {
-                    Err(problems) => self.problems.extend(problems),
-                    Ok(objects) => objects.iter().for_each(|object| self.take(source, object)),
-                },
-            }
+        let mut problems: Vec<(usize, Diagnostic)> = Vec::new();
+        let broken =
+            manifest::read_each(source, &Limits::default(), |document| match manifest::objects(&document) {
+                Err(found) => problems.extend(found.into_iter().map(|problem| (document.number(), problem))),
+                Ok(objects) => objects.iter().for_each(|object| self.take(source, object)),
+            });
+        let may_be_secret = !broken.is_empty() && names_a_secret(source.text());
+        for manifest::Broken { number, problems: found, .. } in broken {
+            let found = found.into_iter().map(|it| if may_be_secret { without_text(it) } else { it });
+            problems.extend(found.map(|problem| (number, problem)));
         }
+        problems.sort_by_key(|(number, _)| *number);
+        self.problems.extend(problems.into_iter().map(|(_, problem)| problem));
     }
 
     fn take(&mut self, source: &Source, object: &Object<'_>) {
@@ -225,7 +226,7 @@ impl Loaded {
         let mut body = object.value.clone();
         secret::normalise(&mut body);
         let (gvk, namespace) = (object.gvk.clone(), object.namespace.clone());
-        let source = source.clone();
+        let (source, part) = (source.clone(), object.document().span());
         self.objects.push(Written {
             body,
             gvk,
@@ -233,6 +234,7 @@ impl Loaded {
             name,
             is_name_generated,
             source,
+            part,
             span,
             violations,
         });
@@ -296,32 +298,6 @@ pub(crate) fn sources(path: &Path, recursive: bool) -> Result<Vec<Source>, Failu
         return Err(Diagnostic::error(codes::FILE_UNREADABLE, title).hint(hint).into());
     }
     found.iter().map(|path| read(path)).collect()
-}
-
-/// Where a field of an object is in its source, which is read again: most objects are never rejected.
-pub(crate) fn locate(source: &Source, target: &ObjectRef, field: &str) -> Option<Span> {
-    let documents = manifest::read(source, &Limits::default()).documents;
-    for document in documents.iter().flatten() {
-        for object in manifest::objects(document).iter().flatten() {
-            let is_meant = object.gvk == target.gvk
-                && object.name == Name::Given(target.name.clone())
-                && (object.namespace.is_none() || object.namespace == target.namespace);
-            if is_meant {
-                return Some(object.span(&steps(field)));
-            }
-        }
-    }
-    None
-}
-
-/// `spec.ports[0].name` step by step.
-fn steps(field: &str) -> Vec<manifest::Step<'_>> {
-    let parts = field.split(['.', '[', ']']).filter(|part| !part.is_empty());
-    let step = |part| match str::parse::<usize>(part) {
-        Ok(index) => manifest::Step::Index(index),
-        Err(_) => manifest::Step::Key(part),
-    };
-    parts.map(step).collect()
 }
 
 fn collect(folder: &Path, recursive: bool, found: &mut Vec<PathBuf>) -> Result<(), Failure> {

@@ -79,9 +79,12 @@ impl Shelf for Objects {
         gvk: &GroupVersionKind,
         selection: &Selection,
     ) -> Result<(Self, String), Error> {
-        let listing = session.list_trimmed(gvk, selection, &compact).await?;
-        let objects = listing.items.into_iter().map(|object| (uid(&object), Arc::new(object)));
-        Ok((objects.collect(), listing.resource_version))
+        let keep = |mut object| {
+            compact(&mut object);
+            (uid(&object), Arc::new(object))
+        };
+        let listing = session.list_kept(gvk, selection, &keep).await?;
+        Ok((listing.items.into_iter().collect(), listing.resource_version))
     }
 
     fn put(&mut self, mut object: Value) {
@@ -137,7 +140,7 @@ impl Informers {
         let everywhere = kinds.into_iter().map(|kind| (kind, Selection::default()));
         let mut informer = self.list(everywhere).await;
         if !informer.unreadable.is_empty() {
-            let narrowed = self.list(within(&informer.unreadable, namespaces.clone())).await;
+            let narrowed = self.list(within(&informer.unreadable, &namespaces)).await;
             let names: Vec<&str> = namespaces.into_iter().map(Namespace::as_str).collect();
             informer.narrow(narrowed, &names.join(", "));
         }
@@ -268,7 +271,7 @@ impl Informer<Summaries> {
 /// What to list of `kinds` in `namespaces`.
 pub(crate) fn within<'n>(
     kinds: &[Resource],
-    namespaces: impl IntoIterator<Item = &'n Namespace> + Clone,
+    namespaces: &(impl IntoIterator<Item = &'n Namespace> + Clone),
 ) -> Vec<(Resource, Selection)> {
     let namespaced = kinds.iter().filter(|kind| kind.namespaced);
     let lists = namespaced.flat_map(|kind| {

@@ -28,7 +28,7 @@ use super::cloud_operation::CloudOperation;
 use super::object_json;
 
 /// An object with its children.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) target: ObjectRef,
     /// Tells it apart from earlier and later objects of the same name; empty if it does not exist.

@@ -91,7 +91,7 @@ pub(crate) async fn review(
             items.extend(concerned.iter().filter_map(|xr| CompositeReport::standing(xr, Standing::Unknown)));
         }
     }
-    items.sort_by(|one, other| one.order().cmp(&other.order()));
+    items.sort_by_cached_key(CompositeReport::order);
     (!items.is_empty() || !problems.is_empty()).then_some(Composites { items, problems })
 }
 

@@ -9,8 +9,10 @@ mod markdown;
 mod set;
 pub(crate) mod text;
 
+pub(crate) use change_text::ChangeText;
 pub(crate) use junit::junit;
 
+use cluster::Propagation;
 use diag::Diagnostic;
 use fields::FieldPath;
 use manifest::ObjectRef;
@@ -19,6 +21,7 @@ use serde_json::{Value, json};
 
 use self::composites::Composites;
 use super::applyset::SetPlan;
+use super::batch::replacement::Replacement;
 use super::batch::resolve::Pending;
 use super::exit::Exit;
 use crate::codes;
@@ -68,6 +71,8 @@ pub(crate) enum WaitResult {
 
 pub(crate) enum ObjectState {
     Known(Box<Preview>),
+    /// It is deleted and created again.
+    Replaced(Box<Replacement>),
     Pending(Pending),
     Refused,
     /// An XR would no longer be composed of it.
@@ -82,6 +87,7 @@ pub(crate) enum ObjectState {
 pub(crate) enum Action {
     Create,
     Change,
+    Replace,
     /// Values stay, managers change.
     Hold,
     Nothing,
@@ -100,6 +106,7 @@ impl Action {
         match self {
             Self::Create => "+",
             Self::Change | Self::Addition => "~",
+            Self::Replace => "±",
             Self::Hold | Self::Nothing => "=",
             Self::Going | Self::Delete => "-",
             Self::Pending | Self::Hidden => "?",
@@ -111,6 +118,7 @@ impl Action {
         match self {
             Self::Create => "create",
             Self::Change => "change",
+            Self::Replace => "replace",
             Self::Hold => "hold",
             Self::Nothing => "none",
             Self::Addition => "addition",
@@ -170,6 +178,10 @@ impl ObjectReport {
         Self::new(target, ObjectState::Hidden, Vec::new())
     }
 
+    pub(crate) fn replaced(target: &ObjectRef, replacement: Replacement, findings: Vec<Diagnostic>) -> Self {
+        Self::new(target, ObjectState::Replaced(Box::new(replacement)), findings)
+    }
+
     pub(crate) fn refused(target: &ObjectRef, why: Diagnostic) -> Self {
         Self::new(target, ObjectState::Refused, vec![why])
     }
@@ -191,8 +203,18 @@ impl ObjectReport {
 
     /// Keeps only differences in values, and drops those in managers.
     pub(crate) fn values_only(&mut self) {
-        if let ObjectState::Known(preview) = &mut self.state {
-            **preview = std::mem::take(&mut **preview).without_holders();
+        match &mut self.state {
+            ObjectState::Known(preview) => **preview = std::mem::take(&mut **preview).without_holders(),
+            // Whether the values can be changed in place does not matter.
+            ObjectState::Replaced(replacement) => {
+                let changes = std::mem::take(&mut replacement.changes);
+                self.state = ObjectState::Known(Box::new(Preview::of_changes(changes)));
+                self.findings.clear();
+            }
+            ObjectState::Pending(_)
+            | ObjectState::Refused
+            | ObjectState::Deleted { .. }
+            | ObjectState::Hidden => {}
         }
         self.is_going = self.findings.iter().any(|finding| finding.code == codes::OBJECT_GOING);
         let is_kept = |finding: &Diagnostic| {
@@ -208,6 +230,7 @@ impl ObjectReport {
     pub(crate) fn action(&self) -> Action {
         match &self.state {
             ObjectState::Pending(_) => Action::Pending,
+            ObjectState::Replaced(_) => Action::Replace,
             ObjectState::Refused => Action::Refused,
             ObjectState::Deleted { .. } => Action::Delete,
             ObjectState::Hidden => Action::Hidden,
@@ -243,6 +266,12 @@ impl ObjectReport {
                 if self.not_asked {
                     report["asked"] = false.into();
                 }
+            }
+            ObjectState::Replaced(replacement) => {
+                report["fields"] = replacement.changes.iter().map(change).collect();
+                report["replacement"] = json!({
+                    "immutable": names(&replacement.immutable), "cascade": word(replacement.cascade),
+                });
             }
             ObjectState::Pending(pending) => report["pending"] = pending.reason().into(),
             ObjectState::Deleted { finalizers } => report["finalizers"] = json!(finalizers),
@@ -345,5 +374,15 @@ fn finding(diagnostic: &Diagnostic) -> Value {
         "detail": diagnostic.detail,
         "hint": diagnostic.hint,
         "at": diagnostic.location.as_ref().map(ToString::to_string),
+        "alsoAt": diagnostic.related.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
+}
+
+/// A way of deletion, as `--cascade` names it.
+const fn word(cascade: Propagation) -> &'static str {
+    match cascade {
+        Propagation::Background => "background",
+        Propagation::Foreground => "foreground",
+        Propagation::Orphan => "orphan",
+    }
 }

@@ -83,6 +83,30 @@ const TASKS: &[Task] = &[
         "apply --field-manager other --force-conflicts -f {dir}/changed.yaml",
         0,
     ),
+    task(
+        "a wait for a condition",
+        "wait apiservice/v1. --for=condition=Available --timeout=5s",
+        "wait apiservice/v1. --for=condition=Available --timeout=5s",
+        0,
+    ),
+    task(
+        "a set",
+        "apply --server-side --applyset=shop --prune -f {dir}/set.yaml",
+        "apply --applyset=shop --prune -f {dir}/set.yaml",
+        0,
+    ),
+    task(
+        "a prune",
+        "apply --server-side --applyset=shop --prune -f {dir}/set-of-one.yaml",
+        "apply --applyset=shop --prune -f {dir}/set-of-one.yaml",
+        0,
+    ),
+    task(
+        "a set without a name",
+        "apply --server-side --prune -f {dir}/set.yaml",
+        "apply --prune -f {dir}/set.yaml",
+        1,
+    ),
     task("a generated name", "create -f {dir}/generated.yaml", "create -f {dir}/generated.yaml", 0),
     task("a create of what exists", "create -f {dir}/new.yaml", "create -f {dir}/new.yaml", 1),
     task(
@@ -161,6 +185,9 @@ fn write_files(folder: &Path) {
         "list.yaml",
         &json!({ "apiVersion": "v1", "kind": "List", "items": [map("item-1", "list"), map("item-2", "list")] }),
     );
+    let set = [map("member-1", "set"), map("member-2", "set")];
+    write("set-of-one.yaml", &set[0]);
+    write("set.yaml", &json!({ "apiVersion": "v1", "kind": "List", "items": set }));
     write(
         "unknown.yaml",
         &json!({ "apiVersion": "none.example.org/v1", "kind": "None", "metadata": { "name": "a" } }),
@@ -192,6 +219,11 @@ fn left(ns: &Namespace) -> BTreeMap<String, (Value, Value)> {
     let printed = ns.kubectl(&["get", "cm", "-o", "json"]).expect("ConfigMaps can be read");
     let list: Value = serde_json::from_str(&printed).expect("kubectl prints JSON");
     let entry = |item: &Value| {
+        let mut item = item.clone();
+        // The id of a set depends on its namespace.
+        if let Some(id) = item.pointer_mut("/metadata/labels/applyset.kubernetes.io~1part-of") {
+            *id = "of a set".into();
+        }
         let name = item["metadata"]["name"].as_str().expect("a name");
         let name = if name.starts_with("run-") { "run-" } else { name };
         (name.to_owned(), (item["data"].clone(), item["metadata"]["labels"].clone()))
@@ -209,6 +241,7 @@ async fn everyday_tasks_have_the_outcome_and_exit_status_of_kubectl() {
     for task in TASKS {
         let mut kubectl = Command::new(sandbox.layout().bin().join("kubectl"));
         kubectl.args(["--namespace", theirs.name()]).env("KUBECONFIG", sandbox.kubeconfig());
+        kubectl.env("KUBECTL_APPLYSET", "true");
         // kubectl and plimsoll both accept the namespace before the command.
         let mut plimsoll = plimsoll(&ours, &[]);
         plimsoll.env("COLUMNS", "200");

@@ -1,12 +1,12 @@
 //! The messages of every command that cannot begin.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{plimsoll, run, transcript};
+use crate::program::{in_terminal, plimsoll, run, transcript};
 
 async fn namespace() -> Namespace {
     Sandbox::shared().namespace("cli-errors").await
@@ -194,6 +194,37 @@ async fn an_interrupt_ends_a_wait_at_once() {
         let code = child.wait().unwrap().code();
         assert!(matches!(code, Some(130) | None), "{arguments:?}: {code:?}");
     }
+}
+
+#[tokio::test]
+async fn an_interrupt_leaves_no_progress_line_behind() {
+    let ns = namespace().await;
+    let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/x"] } });
+    ns.apply_as("another-manager", &held).await;
+    let commands: [(&[&str], &str); 2] = [
+        (&["wait", "cm/none", "--for", "create"], "waiting for ConfigMap"),
+        (&["delete", "cm/held"], "deleting 0 of 1"),
+    ];
+    for (arguments, shown) in commands {
+        let mut command = in_terminal(&plimsoll(&ns, arguments));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (mut seen, mut some) = (String::new(), [0; 512]);
+        while !seen.contains(shown) {
+            let count = screen.read(&mut some).unwrap();
+            assert_ne!(count, 0, "{seen}");
+            seen.push_str(&String::from_utf8_lossy(&some[..count]));
+        }
+        keys.write_all(b"\x03").unwrap();
+        let mut rest = String::new();
+        screen.read_to_string(&mut rest).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+        // What is left on the screen after the last line was cleared.
+        let left = rest.rsplit("\x1b[2K").next().unwrap_or_default().trim();
+        assert!(rest.contains("\x1b[2K") && left.is_empty(), "{rest:?}");
+    }
+    ns.merge_as("another-manager", &held, &json!({ "metadata": { "finalizers": null } })).await;
 }
 
 #[tokio::test]

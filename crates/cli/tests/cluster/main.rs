@@ -4,6 +4,7 @@ mod program;
 
 mod applysets;
 mod beside_kubectl;
+mod completion;
 mod delete;
 mod errors;
 mod every_change;
@@ -17,6 +18,8 @@ mod permissions;
 mod plan;
 mod refusals;
 mod report_formats;
+mod saved_plans;
+mod set_records;
 mod several_objects;
 mod takeover;
 mod tree;

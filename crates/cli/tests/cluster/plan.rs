@@ -103,8 +103,7 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
     exit 1
     --- stdout
     ~ ConfigMap NS/settings
-        data.colour: "green" → "red"
-          held by kubectl-edit, then by plimsoll (take from an active manager)
+        data.colour: "green" → "red"   held by kubectl-edit, then by plimsoll
     --- stderr
     error[field-conflict]: Plan: Field Manager Conflict
      --> <stdin>:1:28
@@ -127,14 +126,12 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
     exit 2
     --- stdout
     ~ ConfigMap NS/settings
-        data.colour: "green" → "red"
-          held by kubectl-edit, then by plimsoll (take from an active manager)
+        data.colour: "green" → "red"   held by kubectl-edit, then by plimsoll
     --- stderr
-    warning[ownership-taking]: Ownership Conflict - Taking Field from Active Controller (ConfigMap
-                               NS/settings)
+    warning[ownership-taking]: Fields Set by Another Manager (ConfigMap NS/settings)
       object: ConfigMap NS/settings
 
-      These fields will be taken from the manager that set them last:
+      Another manager has set these fields, and they will be set to what is written here:
 
         data.colour: "green" → "red" (modified by: kubectl-edit, last set TIME)
 
@@ -402,7 +399,7 @@ async fn drift_is_a_different_value_whichever_manager_holds_it() {
     exit 2
     --- stdout
     ~ ConfigMap NS/settings
-        data.colour: "red" → "blue"   held by argocd, then by plimsoll (take from an active manager)
+        data.colour: "red" → "blue"   held by argocd, then by plimsoll
     --- stderr
     1 different
     "#);

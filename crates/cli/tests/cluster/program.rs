@@ -40,6 +40,24 @@ pub(crate) fn with_input(mut command: Command, input: &str) -> Output {
     child.wait_with_output().expect("plimsoll ends")
 }
 
+/// The same command on a terminal of its own, whose keys and screen are standard input and output.
+pub(crate) fn in_terminal(command: &Command) -> Command {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let quoted =
+        words.map(|word| format!("'{}'", word.to_str().expect("plain words").replace('\'', r"'\''")));
+    let line = format!("exec {}", quoted.collect::<Vec<_>>().join(" "));
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => script.env(name, value),
+            None => script.env_remove(name),
+        };
+    }
+    script.env("TERM", "xterm");
+    script
+}
+
 /// Creates a webhook that concerns a kind but never matches an object; the file describes it.
 pub(crate) fn webhook_for(namespace: &Namespace, resource: &str) -> NamedTempFile {
     let hook = json!({

@@ -88,20 +88,24 @@ async fn immutable_fields_get_advice_for_the_command_line() {
     ! ConfigMap NS/fixed
     --- stderr
     error[field-immutable]: Plan: Immutable Field Changed
-     --> <stdin>:1:20
+     --> <stdin>:1:28
       |
     1 | {"apiVersion":"v1","data":{"a":"2"},"immutable":true,"kind":"ConfigMap","metadata":{"name":"f...
-      |                    ^^^^^^
+      |                            ^^^
       |
       = object: ConfigMap NS/fixed
-      = field: data
+      = field: data.a
+
+      These fields of ConfigMap NS/fixed cannot be changed:
+
+        data.a: "1" → "2"
 
       The server rejected ConfigMap NS/fixed:
 
         Field: data
         Error: Forbidden: field is immutable when `immutable` is set
 
-    hint: Revert the change, or replace the object: delete it with `plimsoll delete`, then apply again.
+    hint: Revert the change, or delete the object and create it again with --replace.
     1 refused
     "#);
 }
@@ -223,8 +227,8 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
     note[not-asked]: ResourceQuota NS/a was only compared locally
       object: ResourceQuota NS/a
 
-      You are not allowed to dry-run it or to list webhooks and admission policies. It is as written,
-      but a webhook or a policy could still change it.
+      You are not allowed to dry-run it. It is as written, but a webhook or an admission policy could
+      still change it.
 
       The same applies to 5 others: ResourceQuota NS/b, ResourceQuota
       NS/c, ResourceQuota NS/d and 2 more.
@@ -304,7 +308,8 @@ async fn a_reader_plans_and_applies_one_unchanged_object() {
 
     // A webhook concerns the kind, and only the API server knows what it would do.
     let hook = webhook_for(&ns, "limitranges");
-    check([("plan", "error[permission-denied]"), ("apply", "1 refused")]);
+    check([("plan", "1 unchanged (not asked)"), ("apply", "1 refused")]);
+    check([("drift", "1 in sync (not asked)"), ("apply", "1 refused")]);
     ns.kubectl(&["delete", "-f", hook.path().to_str().unwrap()]).unwrap();
     ns.kubectl(&["delete", "clusterrole,clusterrolebinding", &reader]).unwrap();
 }
@@ -362,4 +367,65 @@ async fn an_apply_waits_for_a_webhook_that_is_about_to_come_up() {
     let transcript = transcript(&apply.wait_with_output().unwrap(), &ns);
     assert!(transcript.starts_with("exit 0\n") && transcript.contains("3 created"), "{transcript}");
     ns.kubectl(&["delete", "validatingwebhookconfiguration", ns.name()]).unwrap();
+}
+
+/// The places of the first finding about the first object, and its text.
+fn places(ns: &Namespace, arguments: &[&str], text: &str) -> (Vec<String>, String) {
+    let output = with_input(plimsoll(ns, &[arguments, &["-f", "-", "-o", "json"]].concat()), text);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let finding = report["objects"][0]["findings"][0].clone();
+    let also = finding["alsoAt"].as_array().expect("a list").iter();
+    let places = std::iter::once(&finding["at"]).chain(also);
+    let places = places.map(|place| place.as_str().unwrap_or("none").to_owned()).collect();
+    (places, finding["detail"].as_str().unwrap_or_default().to_owned())
+}
+
+#[tokio::test]
+async fn every_field_that_the_server_names_is_shown_in_its_file() {
+    let ns = namespace().await;
+    let check = |arguments: &[&str], text: &str, expected: &[&str]| {
+        let (found, detail) = places(&ns, arguments, text);
+        let found: Vec<&str> = found.iter().map(|place| place.trim_start_matches("<stdin>:")).collect();
+        assert_eq!(found, expected, "{detail}");
+        detail
+    };
+    // Several fields of a validation, by position.
+    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  sessionAffinity: Sometimes\n  ports:\n  - name: a\n    port: 0\n  - name: b\n    port: 70000\n";
+    let detail = check(&["plan"], service, &["6:3", "9:5", "11:5"]);
+    assert!(detail.contains("Field: spec.ports[port=0,protocol=\"TCP\"].port"), "{detail}");
+    // Fields of the schema check, by key.
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: a\n    image: b\n    ports:\n    - containerPort: 80\n      hostprt: 1\n    imagePolicy: x\n";
+    check(&["plan"], pod, &["11:7", "12:5"]);
+    // A quantity, of which the server does not say where it is.
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: a\n    image: b\n    resources:\n      limits:\n        memory: 1 Gi\n";
+    check(&["plan"], pod, &["11:9"]);
+    // A field that is missing: the closest thing that is there.
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - image: b\n    name: a\n    volumeMounts:\n    - name: v\n";
+    let (found, _) = places(&ns, &["plan"], pod);
+    assert!(found.iter().any(|place| place.ends_with(":10:5") || place.ends_with(":10:7")), "{found:?}");
+    // Conflicts, with dots in a name.
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels:\n    example.org/team: ours\ndata:\n  k: ours\n  app.conf: ours\n";
+    let theirs = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "labels": { "example.org/team": "theirs" } }, "data": { "k": "theirs", "app.conf": "theirs" } });
+    ns.apply_as("others", &theirs).await;
+    let detail = check(&["plan"], map, &["6:5", "8:3", "9:3"]);
+    assert!(detail.contains("metadata.labels[\"example.org/team\"] (managed by others)"), "{detail}");
+    assert!(detail.contains("data[\"app.conf\"] (managed by others)"), "{detail}");
+    check(&["apply"], map, &["6:5", "8:3", "9:3"]);
+    // The paths that are named can be pasted.
+    let taken = run_with(
+        &ns,
+        &[
+            "apply",
+            "-f",
+            "-",
+            "--take",
+            "data.k",
+            "--take",
+            "data[\"app.conf\"]",
+            "--take",
+            "metadata.labels[\"example.org/team\"]",
+        ],
+        map,
+    );
+    assert!(taken.starts_with("exit 0"), "{taken}");
 }

@@ -291,38 +291,26 @@ async fn the_forms_of_kubectl_are_understood() {
     insta::assert_snapshot!(run(&ns, &["wait", &format!("ns/{}", ns.name()), "--for", "condition=Ready=False", "--timeout", "100ms"]), @r#"
     exit 1
     --- stderr
-    warning[wait-unknown-condition]: Unknown Condition
-      field: --for
-
-      Kubernetes sets no condition "Ready" on a Namespace, so this wait may never end. Conditions it
-      sets: NamespaceContentRemaining, NamespaceDeletionContentFailure,
-      NamespaceDeletionDiscoveryFailure, NamespaceDeletionGroupVersionParsingFailure,
-      NamespaceFinalizersRemaining.
-
-    hint: Wait for one of these conditions, for a field, or for the rollout.
-    error[wait-timed-out]: Wait Operation Failed
+    error[wait-never]: Wait Operation Failed
       object: Namespace NS
 
-      Wait Timeout: Namespace/NS
+      Wait Timeout Cut Short: Namespace/NS
 
-      Namespace did not reach condition "Ready"=False within 100ms: no conditions found
-
-      Not every kind reports conditions. If Namespace does not, wait for a field or for its value
-      instead:
-        wait_for = { field = "status.someField" }
-        wait_for = { field_value = { "status.phase" = "Active" } }
+      Namespace did not reach condition "Ready"=False: Kubernetes sets no condition "Ready" on a
+      Namespace, only NamespaceContentRemaining, NamespaceDeletionContentFailure,
+      NamespaceDeletionDiscoveryFailure, NamespaceDeletionGroupVersionParsingFailure,
+      NamespaceFinalizersRemaining
+      Waiting for the rest of the timeout of 100ms would not help.
 
       To investigate:
         kubectl describe namespace NS
         kubectl get namespace NS -o yaml
         kubectl get events --field-selector involvedObject.name=NS
-
-      If it only needs more time, set a longer timeout than 100ms.
     "#);
 }
 
 #[tokio::test]
-async fn a_condition_that_a_kind_never_reports_is_pointed_out_at_once() {
+async fn a_condition_that_a_kind_never_has_ends_the_wait_at_once() {
     let ns = Sandbox::shared().namespace("cli-wait").await;
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" },
@@ -334,40 +322,92 @@ async fn a_condition_that_a_kind_never_reports_is_pointed_out_at_once() {
     ns.apply_as("plimsoll", &deployment).await;
     let met = run(&ns, &["wait", "deploy/web", "--for", "condition=available", "--timeout", "20s"]);
     assert!(met.starts_with("exit 0"), "{met}");
-    insta::assert_snapshot!(run(&ns, &["wait", "deploy/web", "--for", "condition=Availible", "--timeout", "1s"]), @r#"
+    // Neither object has to exist, and nothing is waited for.
+    for object in ["deploy/web", "sts/none"] {
+        let output = run(&ns, &["wait", object, "--for", "condition=Availible", "--timeout", "10m"]);
+        assert!(output.starts_with("exit 1\n"), "{output}");
+        assert!(in_one_line(&output).contains("Availible\"=True: Kubernetes sets no condition"), "{output}");
+    }
+    insta::assert_snapshot!(run(&ns, &["wait", "sts/none", "--for", "condition=Available", "--timeout", "10m"]), @r#"
     exit 1
     --- stderr
-    warning[wait-unknown-condition]: Unknown Condition
-      field: --for
+    error[wait-never]: Wait Operation Failed
+      object: StatefulSet NS/none
 
-      Kubernetes sets no condition "Availible" on a Deployment, so this wait may never end. Conditions
-      it sets: Available, Progressing, ReplicaFailure.
+      Wait Timeout Cut Short: StatefulSet/NS/none
 
-    hint: Wait for one of these conditions, for a field, or for the rollout.
-    error[wait-timed-out]: Wait Operation Failed
-      object: Deployment NS/web
-
-      Wait Timeout: Deployment/NS/web
-
-      Deployment did not reach condition "Availible"=True within 1s
-
-      Current status:
-        Replicas: 0/0 ready, 0 available, 0 unavailable
-        Conditions:
-          Available=True (MinimumReplicasAvailable): Deployment has minimum availability.
-          Progressing=True (NewReplicaSetAvailable): ReplicaSet "web-GENERATED" has successfully
-          progressed.
-
-      Condition "Availible" never appeared; check its name against those above.
+      StatefulSet did not reach condition "Available"=True: Kubernetes sets no conditions on a
+      StatefulSet
+      Waiting for the rest of the timeout of 10m0s would not help.
 
       To investigate:
-        kubectl describe deployment web -n NS
-        kubectl get deployment web -n NS -o yaml
-        kubectl get pods -l 'app=web' -n NS
-        kubectl get events -n NS --field-selector involvedObject.name=web
-
-      If it only needs more time, set a longer timeout than 1s.
+        kubectl describe statefulset none -n NS
+        kubectl get statefulset none -n NS -o yaml
+        kubectl get events -n NS --field-selector involvedObject.name=none
     "#);
+    ns.kubectl(&[
+        "patch",
+        "deploy/web",
+        "--subresource=status",
+        "--type=json",
+        "--patch",
+        r#"[{"op":"add","path":"/status/conditions/-","value":{"type":"Approved","status":"True"}}]"#,
+    ])
+    .unwrap();
+    let of_others = run(&ns, &["wait", "deploy/web", "--for", "condition=Approved", "--timeout", "20s"]);
+    assert!(of_others.starts_with("exit 0"), "{of_others}");
+}
+
+#[tokio::test]
+async fn the_crd_says_which_conditions_there_can_be() {
+    let ns = namespace().await;
+    let group = format!("{}.example.org", ns.name());
+    let item = json!({ "type": "object", "properties": { "type": { "type": "string", "enum": ["Ready", "Synced"] }, "status": { "type": "string" } } });
+    let listing =
+        json!({ "type": "object", "properties": { "conditions": { "type": "array", "items": item } } });
+    let definition = |kind: &str, status: Option<Value>| {
+        let plural = format!("{}s", kind.to_lowercase());
+        let mut schema = json!({ "type": "object" });
+        if let Some(status) = status {
+            schema["properties"]["status"] = status;
+        }
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": format!("{plural}.{group}") },
+            "spec": {
+                "group": group, "scope": "Namespaced", "names": { "kind": kind, "plural": plural },
+                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+            },
+        })
+    };
+    let files = [definition("Listing", Some(listing)), definition("Silent", None)];
+    let files = files.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
+    let applied = run_with(&ns, &["apply", "-f", "-", "--wait"], &files);
+    assert!(applied.starts_with("exit 0"), "{applied}");
+    let check = |object: &str, words: &str| {
+        let output = run(&ns, &["wait", object, "--for", "condition=Redy", "--timeout", "10m"]);
+        assert!(output.starts_with("exit 1") && in_one_line(&output).contains(words), "{output}");
+    };
+    check(
+        &format!("listings.{group}/a"),
+        "the CRD of Listing allows no condition \"Redy\", only Ready, Synced",
+    );
+    check(&format!("silents.{group}/a"), "a Silent has no conditions, because its CRD declares none");
+}
+
+#[tokio::test]
+async fn a_condition_that_no_object_of_the_kind_reports_is_pointed_out() {
+    let ns = namespace().await;
+    let widget = widget(&ns);
+    let report = json!({ "status": { "conditions": [{ "type": "Synced", "status": "True" }] } }).to_string();
+    ns.kubectl(&["patch", &widget, "--subresource", "status", "--type", "merge", "-p", &report]).unwrap();
+    let (kind, _) = widget.split_once('/').unwrap();
+    let unknown = run(&ns, &["wait", kind, "other", "--for", "condition=Synkd", "--timeout", "200ms"]);
+    assert!(unknown.contains("warning[wait-unknown-condition]: Unknown Condition"), "{unknown}");
+    assert!(in_one_line(&unknown).contains("Conditions that they report: Synced."), "{unknown}");
+    // An object that does not report it yet is no reason to warn, if another one does.
+    let known = run(&ns, &["wait", kind, "other", "--for", "condition=synced", "--timeout", "200ms"]);
+    assert!(!known.contains("warning"), "{known}");
 }
 
 #[tokio::test]

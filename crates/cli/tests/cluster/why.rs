@@ -176,3 +176,139 @@ async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
     met ConfigMap NS/held is gone
     ");
 }
+
+fn service(name: &str, app: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": { "name": name },
+        "spec": { "selector": { "app": app }, "ports": [{ "name": "http", "port": 80 }] },
+    })
+}
+
+#[tokio::test]
+async fn what_an_object_refers_to_is_looked_at() {
+    let ns = namespace().await;
+    let mut pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web", "labels": { "app": "web" } } });
+    pod["spec"] = json!({
+        "nodeSelector": { "disk": "none-such" },
+        "containers": [{ "name": "a", "image": "a:1", "envFrom": [{ "configMapRef": { "name": "settings" } }] }],
+    });
+    let ingress = |name: &str, service: &str, port: u16| {
+        let backend = json!({ "service": { "name": service, "port": { "number": port } } });
+        json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": { "name": name },
+            "spec": { "rules": [{ "http": { "paths": [{ "path": "/", "pathType": "Prefix", "backend": backend }] } }] },
+        })
+    };
+    let budget = json!({
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": { "name": "web" },
+        "spec": { "minAvailable": 1, "selector": { "matchLabels": { "app": "web" } } },
+    });
+    let autoscaler = json!({
+        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": { "name": "web" },
+        "spec": { "maxReplicas": 3, "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "none" } },
+    });
+    for object in [
+        pod.clone(),
+        service("shop", "shop"),
+        service("web", "web"),
+        ingress("missing", "none", 80),
+        ingress("port", "web", 81),
+        ingress("chain", "web", 80),
+        budget.clone(),
+        autoscaler,
+    ] {
+        ns.apply_as("other-manager", &object).await;
+    }
+    let check = |object: &str, words: &str| {
+        let output = run(&ns, &["why", object]);
+        assert!(output.starts_with("exit 1") && output.contains(words), "{words}: {output}");
+    };
+    check(
+        "svc/shop",
+        "Service NS/shop is not ready: its selector app=shop matches no pod; pods here have app=web",
+    );
+    check("ingress/missing", "Ingress NS/missing is not ready: its backend Service NS/none does not exist");
+    check("ingress/port", "its backend Service NS/web has no port 81");
+    check("pod/web", "it needs ConfigMap NS/settings, which does not exist");
+    check("hpa/web", "its target Deployment NS/none does not exist");
+    insta::assert_snapshot!(run(&ns, &["why", "ingress/chain"]), @"
+    exit 1
+    --- stdout
+    Ingress NS/chain is not ready because of Pod NS/web: cannot be scheduled (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector
+      Ingress NS/chain → its backend Service NS/web does not work
+        Service NS/web → the pod that it selects is not ready
+          Pod NS/web → cannot be scheduled (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.; it needs ConfigMap NS/settings, which does not exist
+    ");
+    ns.until(&budget, "its controller has seen it", |it| {
+        it.is_some_and(|it| it["status"]["expectedPods"] == 1 && it["status"]["observedGeneration"].is_i64())
+    })
+    .await;
+    check("pdb/web", "it never allows an eviction: it wants 1 of 1 pods to be healthy");
+    ns.apply_as("other-manager", &quota()).await;
+    ns.until(&quota(), "it has a status", |object| object.is_some_and(|it| it["status"]["hard"].is_object()))
+        .await;
+    check("quota/none", "it is used up: pods (");
+    // Who may not list Pods learns nothing wrong.
+    let user = format!("reader-of-{}", ns.name());
+    ns.kubectl(&["create", "role", "reader", "--verb=get,list", "--resource=services"]).unwrap();
+    ns.kubectl(&["create", "rolebinding", "reader", "--role=reader", &format!("--user={user}")]).unwrap();
+    let unknown = run(&ns, &["why", "svc/shop", "--as", &user]);
+    assert!(unknown.starts_with("exit 0") && !unknown.contains("no pod"), "{unknown}");
+}
+
+#[tokio::test]
+async fn an_autoscaler_without_metrics_says_so_once() {
+    let ns = namespace().await;
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" },
+        "spec": { "selector": { "matchLabels": { "app": "web" } }, "template": pods("web") },
+    });
+    let autoscaler = json!({
+        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": { "name": "web" },
+        "spec": { "maxReplicas": 3, "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" } },
+    });
+    ns.apply_as("other-manager", &deployment).await;
+    ns.apply_as("other-manager", &autoscaler).await;
+    until_event(&ns, "web", "FailedComputeMetricsReplicas").await;
+    ns.until(&autoscaler, "its controller has tried", |it| {
+        let conditions = it.and_then(|it| it["status"]["conditions"].as_array().cloned()).unwrap_or_default();
+        conditions.iter().any(|it| it["type"] == "ScalingActive" && it["status"] == "False")
+    })
+    .await;
+    let output = run(&ns, &["why", "hpa/web"]);
+    assert!(output.starts_with("exit 1") && output.contains("ScalingActive is False (FailedGet"), "{output}");
+    assert_eq!(output.matches("the server could not find the requested resource").count(), 1, "{output}");
+}
+
+#[tokio::test]
+async fn webhooks_that_refuse_or_cannot_be_called_are_named() {
+    let ns = namespace().await;
+    let hook = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": ns.name() },
+        "webhooks": [{
+            "name": "pods.example.org", "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 1,
+            "clientConfig": { "service": { "namespace": ns.name(), "name": "hooks" } },
+            "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": ns.name() } },
+            "rules": [{ "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"] }],
+        }],
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hook.json");
+    std::fs::write(&file, hook.to_string()).unwrap();
+    ns.kubectl(&["create", "-f", file.to_str().unwrap()]).unwrap();
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": { "name": "web" },
+        "spec": { "selector": { "matchLabels": { "app": "web" } }, "template": pods("web") },
+    });
+    ns.apply_as("other-manager", &set).await;
+    until_event(&ns, "web", "FailedCreate").await;
+    let refused = run(&ns, &["why", "rs/web"]);
+    let configuration = run(&ns, &["why", &format!("validatingwebhookconfiguration/{}", ns.name())]);
+    ns.kubectl(&["delete", "-f", file.to_str().unwrap()]).unwrap();
+    assert!(refused.contains("failed calling webhook \"pods.example.org\""), "{refused}");
+    assert!(refused.contains("service \"hooks\" not found"), "{refused}");
+    assert!(configuration.starts_with("exit 1"), "{configuration}");
+    let words = "webhook pods.example.org cannot be called, and what it would review is refused: Service NS/hooks does not exist";
+    assert!(configuration.contains(words), "{configuration}");
+}

@@ -1,5 +1,6 @@
 //! The operator under test, the function that it calls, and platforms for tests.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -130,7 +131,7 @@ async fn answer(request: RunRequest) -> Result<RunResponse, FunctionError> {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            noise.push_str(&format!("{state:016x}"));
+            write!(noise, "{state:016x}").unwrap();
         }
         let large = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"noise": noise}});
         rsp.desired
@@ -334,7 +335,7 @@ impl Platform {
 
     /// Runs `plimsoll` with something on standard input.
     pub(crate) fn run(&self, arguments: &[&str], input: &[&Value]) -> Output {
-        let text: Vec<String> = input.iter().map(|object| object.to_string()).collect();
+        let text: Vec<String> = input.iter().map(ToString::to_string).collect();
         with_input(self.plimsoll(arguments), &text.join("\n---\n"))
     }
 

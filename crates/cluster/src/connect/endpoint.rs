@@ -43,23 +43,15 @@ impl fmt::Display for Endpoint {
 pub(crate) fn resolve(connection: &Connection, environment: &Environment) -> Result<Endpoint, ConnectError> {
     connection.validate().map_err(ConnectError::Settings)?;
     let context = connection.context.as_deref();
-    let mut endpoint = if let Some(content) = &connection.kubeconfig {
-        let selected = kubeconfig::select_context(kubeconfig::parse(content.expose())?, context)?;
-        of_kubeconfig(&selected, connection, environment)?
-    } else if !connection.config_paths.is_empty() {
-        let paths: Vec<PathBuf> =
-            connection.config_paths.iter().map(|path| environment.expand(path)).collect();
-        let config = kubeconfig::read(&paths, false)?.ok_or(ConnectError::NoContexts)?;
+    let mut endpoint = if let Some(config) = kubeconfig::of(connection, environment)? {
         of_kubeconfig(&kubeconfig::select_context(config, context)?, connection, environment)?
+    } else if !connection.config_paths.is_empty() {
+        return Err(ConnectError::NoContexts);
     } else if connection.from_environment {
-        let paths = environment.kubeconfig_paths();
-        match kubeconfig::read(&paths, true)? {
-            Some(config) => {
-                of_kubeconfig(&kubeconfig::select_context(config, context)?, connection, environment)?
-            }
-            None if environment.service_host.is_some() => of_pod(environment)?,
-            None => return Err(ConnectError::NothingConfigured { looked_at: paths }),
+        if environment.service_host.is_none() {
+            return Err(ConnectError::NothingConfigured { looked_at: environment.kubeconfig_paths() });
         }
+        of_pod(environment)?
     } else if connection.in_cluster {
         of_pod(environment)?
     } else {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
-use super::ConnectError;
+use super::{ConnectError, Environment};
+use crate::Connection;
 
 /// One context with everything it refers to.
 pub(super) struct SelectedContext {
@@ -14,8 +15,24 @@ pub(super) struct SelectedContext {
     pub(super) namespace: Option<String>,
 }
 
+/// The kubeconfig of a connection; none if it names none, or if there is no file where one is looked for.
+pub(super) fn of(
+    connection: &Connection,
+    environment: &Environment,
+) -> Result<Option<Kubeconfig>, ConnectError> {
+    if let Some(content) = &connection.kubeconfig {
+        return parse(content.expose()).map(Some);
+    }
+    if !connection.config_paths.is_empty() {
+        let paths: Vec<PathBuf> =
+            connection.config_paths.iter().map(|path| environment.expand(path)).collect();
+        return read(&paths, false);
+    }
+    if connection.from_environment { read(&environment.kubeconfig_paths(), true) } else { Ok(None) }
+}
+
 /// Parses a kubeconfig's content, as in the `kubeconfig` attribute.
-pub(super) fn parse(content: &str) -> Result<Kubeconfig, ConnectError> {
+fn parse(content: &str) -> Result<Kubeconfig, ConnectError> {
     let content = content.trim_start_matches('\u{feff}');
     if content.trim().is_empty() {
         return Err(ConnectError::KubeconfigEmpty);
@@ -33,7 +50,7 @@ pub(super) fn parse(content: &str) -> Result<Kubeconfig, ConnectError> {
 
 /// Reads and merges several files. With `may_be_missing`, files that do not exist are skipped, as kubectl does for
 /// `KUBECONFIG`; `None` means that none existed.
-pub(super) fn read(paths: &[PathBuf], may_be_missing: bool) -> Result<Option<Kubeconfig>, ConnectError> {
+fn read(paths: &[PathBuf], may_be_missing: bool) -> Result<Option<Kubeconfig>, ConnectError> {
     let mut merged: Option<Kubeconfig> = None;
     for path in paths {
         let next = match Kubeconfig::read_from(path) {

@@ -29,6 +29,11 @@ fn field_conflict(cause: &StatusCause) -> Option<FieldConflict> {
 impl Error {
     /// The error as a diagnostic. `operation` is what the user asked for (`Plan`, `Create` …) and starts the title.
     pub fn diagnostic(&self, operation: &str) -> Diagnostic {
+        self.diagnostic_naming(operation, &str::to_owned)
+    }
+
+    /// The same, where `name` turns a field as the server names it into one as the reader knows it.
+    pub fn diagnostic_naming(&self, operation: &str, name: &dyn Fn(&str) -> String) -> Diagnostic {
         let class = self.class();
         // A managed object that vanished before a refresh is a warning. Before a write it means that the write did not
         // happen, and for a data source that there is nothing to return; both are errors.
@@ -37,12 +42,12 @@ impl Error {
             _ => Severity::Error,
         };
         let title = format!("{operation}: {}", class.title());
-        let mut diagnostic = Diagnostic::new(severity, class.code(), title).detail(self.detail(class));
+        let mut diagnostic = Diagnostic::new(severity, class.code(), title).detail(self.detail(class, name));
         if let Subject::Object(object) = self.subject() {
             diagnostic = diagnostic.object(object.to_string());
         }
-        if let Some(field) = self.only_field() {
-            diagnostic = diagnostic.field(field);
+        if let [field] = self.refused_fields().as_slice() {
+            diagnostic = diagnostic.field(name(&field.0));
         }
         match self.hint(class) {
             Some(hint) => diagnostic.hint(hint),
@@ -67,11 +72,24 @@ impl Error {
         is_conflict.then(|| self.with_kind(ErrorKind::Status(status)))
     }
 
-    fn detail(&self, class: Class) -> String {
+    /// The fields that the server rejects, as it names them, each with what it says of the first problem there.
+    pub fn refused_fields(&self) -> Vec<(String, String)> {
+        let mut found = self.status().map(findings).unwrap_or_default();
+        for (field, _) in &mut found {
+            *field = field.trim_start_matches('.').to_owned();
+        }
+        // A rule of a CRD about the whole object names `<nil>`.
+        found.retain(|(field, _)| !matches!(field.as_str(), "" | "<nil>"));
+        found.dedup_by(|next, first| next.0 == first.0);
+        found
+    }
+
+    fn detail(&self, class: Class, name: &dyn Fn(&str) -> String) -> String {
         let mut detail = match (class, self.kind()) {
             (Class::FieldManagerConflict, _) => {
-                let line =
-                    |held: FieldConflict| format!("\n  - {} (managed by {})", held.field, held.manager);
+                let line = |held: FieldConflict| {
+                    format!("\n  - {} (managed by {})", name(&held.field), held.manager)
+                };
                 let lines: String = self.field_conflicts().into_iter().map(line).collect();
                 format!("Other managers hold fields of {} that would be set:\n{lines}", self.subject())
             }
@@ -92,7 +110,7 @@ impl Error {
             (
                 Class::FieldValidation | Class::Cel | Class::Invalid | Class::Immutable,
                 ErrorKind::Status(status),
-            ) => self.explain(status),
+            ) => self.explain(status, name),
             (_, ErrorKind::Status(status)) => {
                 format!("{}. The server says: {}", self.attempt(), status.message)
             }
@@ -121,7 +139,7 @@ impl Error {
     }
 
     /// The server's findings, one paragraph each, or its whole message if it lists none.
-    fn explain(&self, status: &ApiStatus) -> String {
+    fn explain(&self, status: &ApiStatus, name: &dyn Fn(&str) -> String) -> String {
         let found = findings(status);
         let rejected = format!("The server rejected {}", self.subject());
         let mut text = match found.len() {
@@ -133,18 +151,10 @@ impl Error {
             let _ = match field.as_str() {
                 // A policy's finding is about the whole object.
                 "" => write!(text, "\n\n  Error: {message}"),
-                field => write!(text, "\n\n  Field: {field}\n  Error: {message}"),
+                field => write!(text, "\n\n  Field: {}\n  Error: {message}", name(field)),
             };
         }
         text
-    }
-
-    /// The field, if the error is about a single one.
-    fn only_field(&self) -> Option<String> {
-        let mut found = findings(self.status()?);
-        found.dedup_by(|a, b| a.0 == b.0);
-        let [(field, _)] = found.as_slice() else { return None };
-        Some(field.trim_start_matches('.').to_owned()).filter(|field| !field.is_empty())
     }
 
     fn hint(&self, class: Class) -> Option<String> {

@@ -307,7 +307,7 @@ fn check(work_requests: bool) {
         took.map(|took| steps.fetch_add(took, Ordering::Relaxed)).is_err()
     });
     if let Some(seed) = failed {
-        panic!("{}", play(work_requests, seed).unwrap_err());
+        panic!("{}", play(work_requests, seed).expect_err("a history fails again"));
     }
     let (played, steps) = (played.into_inner(), steps.into_inner());
     assert!(played < SAMPLE || steps > 50 * played, "{steps} steps in {played} histories");

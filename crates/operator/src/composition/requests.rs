@@ -124,7 +124,7 @@ pub(super) async fn run(engine: &Arc<Engine>, locations: &Arc<FunctionLocations>
         () = controller::run(&requests, &requests.queue, &engine.metrics, engine.stop.clone()) => {}
         () = requests.queue.watch_objects(requests.store.subscribe()) => {}
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Nothing reads answers here.

@@ -82,7 +82,7 @@ impl Tenants {
         Self { session, group, own, other, _operator: operator }
     }
 
-    fn object(&self, kind: &str, name: &str, namespace: Option<&str>, spec: Value) -> Value {
+    fn object(&self, kind: &str, name: &str, namespace: Option<&str>, spec: &Value) -> Value {
         let api_version = format!("{}/v1", self.group);
         json!({
             "apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec,
@@ -92,14 +92,14 @@ impl Tenants {
     /// A claim of the tenant.
     fn claim(&self, name: &str, mut spec: Value) -> Value {
         spec["compositionRef"] = json!({"name": self.group});
-        self.object("App", name, Some(&self.own), spec)
+        self.object("App", name, Some(&self.own), &spec)
     }
 
     /// The XR that a claim is bound to.
     async fn xr(&self, claim: &Value) -> Value {
         let bound = |claim: &Value| claim.pointer("/spec/resourceRef/name").is_some();
         let claim = until(&self.session, claim, "it is bound", bound).await;
-        self.object("XApp", claim["spec"]["resourceRef"]["name"].as_str().unwrap(), None, Value::Null)
+        self.object("XApp", claim["spec"]["resourceRef"]["name"].as_str().unwrap(), None, &Value::Null)
     }
 
     /// Waits until `object` says that it is not synced, in these words.
@@ -222,7 +222,7 @@ async fn a_function_is_given_only_secrets_that_the_account_of_the_tenant_may_rea
     let xr = |kind: &str, namespace: &str, name: &str| {
         let require = json!({"kind": kind, "namespace": namespace, "name": name});
         let spec = json!({"require": require, "crossplane": {"compositionRef": {"name": group}}});
-        tenants.object("XApp", "attack", Some(own), spec)
+        tenants.object("XApp", "attack", Some(own), &spec)
     };
     let given = |what: &str| {
         let what = what.to_owned();
@@ -276,7 +276,7 @@ async fn an_xr_takes_nothing_from_another_xr_of_its_namespace() {
     let xr = |name: &str, spec: Value| {
         let mut spec = spec;
         spec["crossplane"]["compositionRef"] = json!({"name": group});
-        tenants.object("XApp", name, Some(own), spec)
+        tenants.object("XApp", name, Some(own), &spec)
     };
     let mut child = config_map(own, "shared");
     child["data"] = json!({"of": "theirs"});

@@ -11,7 +11,7 @@ pub(crate) const LOGIN: &str = "login";
 pub(crate) fn object(kind: Kind, name: &str, compartment: &str) -> Value {
     let model = &kind.description().spec;
     let mut spec = kind.example(model, None, Extent::Required);
-    for field in kind.scope[0].iter() {
+    for field in &kind.scope[0] {
         spec.entry(field.clone()).or_insert_with(|| json!("example"));
     }
     for (field, value) in [("compartmentId", compartment), (&kind.name_field, name)] {
@@ -44,7 +44,7 @@ fn hide(kind: Kind, model: &Model, object: &mut Map<String, Value>) {
         match (&field.shape, object.get_mut(name)) {
             (Shape::Secret, Some(value)) => *value = in_secret(),
             (Shape::Model(below), Some(Value::Object(value))) => {
-                hide(kind, kind.model(below).unwrap(), value)
+                hide(kind, kind.model(below).unwrap(), value);
             }
             _ => {}
         }

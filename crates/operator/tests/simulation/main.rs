@@ -4,8 +4,6 @@
 //! The seed decides everything that happens, so `PLIMSOLL_SEED=<number>` plays one history again; `PLIMSOLL_CASES=<number>`
 //! plays more.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use mimalloc::MiMalloc;
 
 mod controllers;

@@ -175,7 +175,7 @@ fn complete(kind: Kind, shape: &Shape, value: &mut Value) {
     match (shape, value) {
         (Shape::List(of), Value::Array(entries)) => entries.iter_mut().for_each(|it| complete(kind, of, it)),
         (Shape::Map(of), Value::Object(entries)) => {
-            entries.values_mut().for_each(|it| complete(kind, of, it))
+            entries.values_mut().for_each(|it| complete(kind, of, it));
         }
         (Shape::OneOf(values), value) if !values.iter().any(|known| *value == json!(known)) => {
             *value = json!(values.first());

@@ -12,17 +12,15 @@
 
 use std::collections::BTreeMap;
 
-use fields::{FieldPath, PathElement};
+use fields::FieldPath;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{BaselineField, Remembered};
+use crate::field_tree;
 use crate::manager::FieldManager;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-/// The key of a field that has others below it.
-const ITSELF: &str = ".";
 
 #[derive(Default, Serialize, Deserialize)]
 struct Stored {
@@ -55,7 +53,7 @@ pub(super) fn write<'b>(
             stored.by.push(field.managers.clone());
             stored.by.len() - 1
         });
-        insert(&mut stored.fields, path.elements(), entry(field, by));
+        field_tree::insert(&mut stored.fields, path.elements(), entry(field, by));
     }
     serde_json::to_value(stored).expect("a baseline has only string keys")
 }
@@ -68,8 +66,10 @@ pub(super) struct Kept {
 
 pub(super) fn read(value: &Value) -> Result<Kept, Failure> {
     let stored = Stored::deserialize(value)?;
-    let mut fields = BTreeMap::new();
-    collect(&stored.fields, &FieldPath::root(), &stored.by, &mut fields)?;
+    let fields = field_tree::collect(&stored.fields, &|entry| match entry {
+        Value::Array(parts) => remembered(parts, &stored.by),
+        other => Err(format!("{other} says nothing about a field").into()),
+    })?;
     let usual = stored.rest.then(|| stored.by.first().cloned().ok_or("holders that are not listed"));
     Ok(Kept { fields, usual: usual.transpose()? })
 }
@@ -80,6 +80,7 @@ fn entry(field: &BaselineField, by: usize) -> Value {
         Remembered::Absent => (Kind::Absent, Value::Null),
         Remembered::Text(text) => (Kind::Text, Value::String(text.clone())),
         Remembered::Unknown => (Kind::Unknown, Value::Null),
+        Remembered::Hash(_) => unreachable!("only records have hashes, in a form of their own"),
     };
     let mut parts = vec![value, json!(by), json!(kind), json!(field.ignored)];
     let usual = [None, Some(json!(0)), Some(json!(Kind::default())), Some(json!(false))];
@@ -87,47 +88,6 @@ fn entry(field: &BaselineField, by: usize) -> Value {
         parts.pop();
     }
     Value::Array(parts)
-}
-
-fn insert(fields: &mut Map<String, Value>, path: &[PathElement], entry: Value) {
-    let Some((element, rest)) = path.split_first() else {
-        fields.insert(ITSELF.to_owned(), entry);
-        return;
-    };
-    match fields.entry(element.to_wire()).or_insert(Value::Null) {
-        empty @ Value::Null if rest.is_empty() => *empty = entry,
-        Value::Object(below) => insert(below, rest, entry),
-        other => {
-            let mut below = Map::new();
-            if !other.is_null() {
-                below.insert(ITSELF.to_owned(), other.take());
-            }
-            insert(&mut below, rest, entry);
-            *other = Value::Object(below);
-        }
-    }
-}
-
-fn collect(
-    fields: &Map<String, Value>,
-    above: &FieldPath,
-    by: &[Vec<FieldManager>],
-    found: &mut BTreeMap<FieldPath, BaselineField>,
-) -> Result<(), Failure> {
-    for (name, value) in fields {
-        let path = match name.as_str() {
-            ITSELF => above.clone(),
-            name => above.child(PathElement::from_wire(name)?),
-        };
-        match value {
-            Value::Object(below) => collect(below, &path, by, found)?,
-            Value::Array(parts) => {
-                found.insert(path, remembered(parts, by)?);
-            }
-            other => return Err(format!("{path} is neither a field nor above one: {other}").into()),
-        }
-    }
-    Ok(())
 }
 
 fn remembered(parts: &[Value], by: &[Vec<FieldManager>]) -> Result<BaselineField, Failure> {

@@ -1,4 +1,4 @@
-//! A provider with our schemas that answers at once and asks nobody: what remains is what Terraform itself needs for a
+//! A provider with our schemas that answers at once and sends no request: what remains is what Terraform itself needs for a
 //! configuration and a state like ours. `bench` compares our plans with it.
 
 use std::process::ExitCode;

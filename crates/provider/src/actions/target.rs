@@ -125,7 +125,7 @@ pub(super) async fn rollout(
         mode: Mode::Rollout,
         timeout: GoDuration::from_nanos(nanos),
         cut: Cut::Root,
-        publishes_conditions: None,
+        conditions: None,
     };
     let report = |why: &str| progress.report(format!("waiting: {why}"));
     match target.session().wait_for(&target.object, &wait, report).await {

@@ -307,3 +307,33 @@ fn modes_are_shown_as_a_phrase() {
     );
     assert_eq!(condition("Ready").mode.to_string(), "condition \"Ready\"");
 }
+
+#[test]
+fn a_condition_that_an_object_can_never_have_ends_the_wait() {
+    let object = |api: &str, kind: &str, conditions: Value| json!({ "apiVersion": api, "kind": kind, "status": { "conditions": conditions } });
+    let deployment = |conditions: Value| object("apps/v1", "Deployment", conditions);
+    let only = "Kubernetes sets no condition \"Availible\" on a Deployment, only Available, Progressing, ReplicaFailure";
+    assert_eq!(condition("Availible").check(&deployment(json!([]))), never(only));
+    let absent = condition("Availible").check_absent(&"apps/v1/Deployment".parse().unwrap());
+    assert_eq!(absent, never(only));
+    // Another controller has set it.
+    let odd = deployment(json!([{ "type": "Availible", "status": "False" }]));
+    assert_eq!(condition("Availible").check(&odd), not_yet("condition \"Availible\" is False"));
+
+    let widget = object("example.org/v1", "Widget", json!([{ "type": "Ready", "status": "False" }]));
+    let of_crd = |kind: &str, conditions: Conditions| {
+        Wait { conditions: Some(conditions), ..condition(kind) }.check(&widget)
+    };
+    let types = || Conditions::Only(vec!["Ready".to_owned()]);
+    assert_eq!(of_crd("ready", types()), not_yet("condition \"Ready\" is False"));
+    assert_eq!(
+        of_crd("Synced", types()),
+        never("the CRD of Widget allows no condition \"Synced\", only Ready")
+    );
+    assert_eq!(of_crd("Synced", Conditions::Any), not_yet("there is no condition \"Synced\" yet"));
+
+    let approved = json!([{ "type": "Approved", "status": "True", "reason": "Auto" }]);
+    let request = object("certificates.k8s.io/v1", "CertificateSigningRequest", approved);
+    assert_eq!(condition("Denied").check(&request), never("the request was approved (Auto)"));
+    assert_eq!(condition("Failed").check(&request), not_yet("there is no condition \"Failed\" yet"));
+}

@@ -57,7 +57,12 @@ fn built_in_kinds_have_rules_of_their_own() {
     check("v1", "Service", json!({ "loadBalancer": {} }), Health::NoStatus);
     check("v1", "PersistentVolumeClaim", json!({ "phase": "Pending" }), waiting("it is Pending"));
     check("v1", "PersistentVolumeClaim", json!({}), waiting("it has no phase yet"));
-    check("v1", "PersistentVolumeClaim", json!({ "phase": "Lost" }), waiting("it is Lost"));
+    check(
+        "v1",
+        "PersistentVolumeClaim",
+        json!({ "phase": "Lost" }),
+        failed("the claim is Lost: its volume is gone"),
+    );
     check("batch/v1", "Job", condition("Failed", "True"), failed("the Job failed"));
     let unavailable = json!({ "observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "conditions": [
         { "type": "Available", "status": "False", "reason": "MinimumReplicasUnavailable" },

@@ -209,21 +209,21 @@ fn a_condition_that_kubernetes_never_sets_on_a_kind_is_a_warning() {
         "apps/v1/Deployment",
         "Ready",
         Some(
-            "Kubernetes sets no condition \"Ready\" on a Deployment, so this wait may never end. Conditions it sets: Available, Progressing, ReplicaFailure.",
+            "Kubernetes sets no condition \"Ready\" on a Deployment, so this wait ends without it, unless another controller has set it by then. Conditions it sets: Available, Progressing, ReplicaFailure.",
         ),
     );
     check(
         "apps/v1/StatefulSet",
         "Ready=False",
         Some(
-            "Kubernetes sets no condition \"Ready\" on a StatefulSet, so this wait may never end. Conditions it sets: none.",
+            "Kubernetes sets no condition \"Ready\" on a StatefulSet, so this wait ends without it, unless another controller has set it by then. Conditions it sets: none.",
         ),
     );
     check(
         "v1/ConfigMap",
         "Ready",
         Some(
-            "Kubernetes sets no condition \"Ready\" on a ConfigMap, so this wait may never end. Conditions it sets: none.",
+            "Kubernetes sets no condition \"Ready\" on a ConfigMap, so this wait ends without it, unless another controller has set it by then. Conditions it sets: none.",
         ),
     );
     // Others may add conditions to these.

@@ -123,8 +123,8 @@ impl Owners {
         }
         let is_shown = only.map(|only| {
             let is_held =
-                |field: &Option<&Field>| field.is_some_and(|it| it.managers.iter().any(|it| it == only));
-            with_what_they_stand_in(&texts, &fields.iter().map(is_held).collect::<Vec<_>>())
+                |field: Option<&Field>| field.is_some_and(|it| it.managers.iter().any(|it| it == only));
+            with_what_they_stand_in(&texts, &fields.iter().copied().map(is_held).collect::<Vec<_>>())
         });
         let palette = self.palette();
         let mut lines: Vec<Line<'_>> = Vec::new();

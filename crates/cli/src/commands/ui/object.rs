@@ -12,7 +12,7 @@ use ui::{Answer, Target};
 use self::events::Events;
 use super::Page;
 use super::timeline::Timeline;
-use crate::support::cause::Cause;
+use crate::support::cause::{Cause, related};
 use crate::support::exit::Failure;
 use crate::support::informer::uid;
 use crate::support::managed_object::ManagedObject;
@@ -43,9 +43,13 @@ pub(super) async fn follow(page: &Page, target: &Target, publish: &dyn Fn(Answer
         let trouble = tree.trouble();
         // The last event of the cause cannot be asked for while the server does not answer.
         let session = Some(&cluster.session).filter(|_| trouble.is_none());
+        let blamed = match session {
+            Some(session) => related(session, tree.root.clone()).await,
+            None => tree.root.clone(),
+        };
         publish(Ok(json!({
             "tree": tree.root.to_json(),
-            "why": Cause::find(session, &tree.root).await.to_json(),
+            "why": Cause::find(session, &blamed).await.to_json(),
             "parents": owner_tree::parents(&tree.object, |gvk| tree.is_namespaced(gvk)),
             "owners": owners(&target, &tree.object),
             "status": status(&tree.object, &events),

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use cluster::Reply;
 use fields::{Positions, Schema};
 use manifest::Namespace;
-use ownership::Baseline;
-use plan::{FieldChange, Intervention, LastAnswer};
+use ownership::{Baseline, Desired, FieldManager};
+use plan::{FieldChange, Intervention, LastAnswer, question};
 use proptest::prelude::*;
 use provider::parity::{self, LastApply};
 use serde_json::{Value, json};
@@ -224,13 +224,15 @@ fn report(case: &Case) -> ObjectReport {
     let target = ObjectRef::new(gvk, Namespace::new("shop"), "a");
     let body = kind.body(&case.written);
     let source = diag::Source::new("a.yaml", "");
-    let object = ResolvedObject { target: target.clone(), body, source, is_served: true, pending: None };
+    let part = diag::Span::default();
+    let object =
+        ResolvedObject { target: target.clone(), body, source, part, is_served: true, pending: None };
     let live = case
         .live
         .iter()
         .map(|live| (target.clone(), Ok(Observed::new(kind.object(live)).unwrap())))
         .collect();
-    let batch = Batch { objects: Vec::new(), live, problems: Vec::new(), set: None };
+    let batch = Batch { live, ..Batch::default() };
     let reply =
         Reply { code: 200, object: kind.object(&case.response), warnings: Vec::new(), retries: Vec::new() };
     let writer = Writer::by(US, &LeaveArgs::default()).unwrap_or_else(|_| panic!("no patterns")).forced();
@@ -396,14 +398,13 @@ fn both_products_ask_the_same_questions_but_for_what_they_remember() {
         (false, Possible, Needed),
         (false, Unknown, Needed),
     ] {
-        let asked = dry_runs::question(|| is_applied, intervention);
+        let asked = question(Forgotten, || is_applied, intervention);
         assert_eq!(asked, cli, "{is_applied} {intervention:?}");
-        assert_eq!(asked, plan::question(Forgotten, || is_applied, intervention));
         for (last_answer, provider) in [(Current, Needless), (Outdated, Needed), (Forgotten, Needed)] {
             assert_eq!(parity::question(last_answer), provider, "{last_answer:?}");
             // A remembered answer beats everything else; so the shared rule is the provider's, whatever else is known.
             if last_answer != Forgotten {
-                assert_eq!(plan::question(last_answer, || is_applied, intervention), provider);
+                assert_eq!(question(last_answer, || is_applied, intervention), provider);
             }
         }
     }

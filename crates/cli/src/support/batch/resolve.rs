@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cluster::{Dependency, Resource};
-use diag::{Diagnostic, Source};
+use diag::{Diagnostic, Source, Span};
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
 
@@ -17,6 +17,8 @@ pub(crate) struct ResolvedObject {
     pub(crate) body: Value,
     /// The text that it was written in.
     pub(crate) source: Source,
+    /// The document of that text.
+    pub(crate) part: Span,
     /// Whether the cluster serves its kind.
     pub(crate) is_served: bool,
     /// A dependency that the cluster lacks and the same files create.
@@ -100,8 +102,8 @@ fn resolve(
         }
         let namespace = object.namespace.filter(|_| namespaced != Some(false));
         let target = ObjectRef::new(object.gvk, namespace, object.name);
-        let (body, source) = (object.body, object.source);
-        resolved.push(ResolvedObject { target, body, source, is_served: known.is_some(), pending });
+        let (body, source, part) = (object.body, object.source, object.part);
+        resolved.push(ResolvedObject { target, body, source, part, is_served: known.is_some(), pending });
     }
     // An object that may create a kind must not come after objects that wait for it.
     resolved.sort_by_key(|object| (!is_needed_by_others(&object.target), !object.is_served));
@@ -138,7 +140,6 @@ fn namespace_conflict(object: &Written, namespace: &Namespace, typed: &Namespace
 
 #[cfg(test)]
 mod tests {
-    use diag::Span;
     use serde_json::json;
 
     use super::*;
@@ -152,6 +153,7 @@ mod tests {
             name: name.to_owned(),
             is_name_generated: false,
             source: Source::new("a.yaml", ""),
+            part: Span::default(),
             span: Span::default(),
             violations: Vec::new(),
         }
@@ -206,7 +208,14 @@ mod tests {
         let object = |gvk: &str, namespace: &str, name: &str, is_served: bool| {
             let target = ObjectRef::new(gvk.parse().unwrap(), Namespace::new(namespace), name);
             let source = Source::new("a.yaml", "");
-            ResolvedObject { target, body: Value::Null, source, is_served, pending: None }
+            ResolvedObject {
+                target,
+                body: Value::Null,
+                source,
+                part: Span::new(0, 0),
+                is_served,
+                pending: None,
+            }
         };
         let check = |dependency: &Dependency, files: Vec<ResolvedObject>, expected: bool| {
             assert_eq!(may_bring(&files, dependency, &files[0]), expected, "{}", files[0].target);

@@ -30,6 +30,8 @@ pub(crate) struct Writer {
     ignore: IgnoreFields,
     /// The managers to leave all their fields to.
     leave_to: Vec<FieldManager>,
+    /// What is left to others, as the user named it.
+    pub(crate) left_names: Vec<String>,
     /// Whether reports have whole objects.
     pub(crate) keeps_whole: bool,
 }
@@ -56,6 +58,7 @@ impl Writer {
             take_from: Vec::new(),
             ignore: patterns(&leave.ignore, "--ignore")?,
             leave_to: managers(&leave.leave_to),
+            left_names: [&leave.ignore[..], &leave.leave_to].concat(),
             keeps_whole: false,
         })
     }
@@ -128,6 +131,41 @@ impl Writer {
         let again = |live: Value| edit(&Observed::new(live).ok()?);
         let write = Write::by(self.manager.as_str());
         session.edit_managed_fields(target, write, edit(live), again).await.map(drop)
+    }
+
+    /// Whether an apply over `live` is a single request.
+    pub(crate) fn needs_one_write(&self, live: &Observed) -> bool {
+        !self.takes_some() && self.left(Some(live)).is_none()
+    }
+
+    /// Applies `body` only to the object as it is in `live`, as far as `body` is about it.
+    pub(crate) async fn apply_to(
+        &self,
+        session: &Session,
+        target: &ObjectRef,
+        body: &Value,
+        live: &Observed,
+    ) -> Result<Reply, Error> {
+        let planned = plan::snapshot(body, &self.manager, live);
+        let mut version = live.object()["metadata"]["resourceVersion"].clone();
+        let mut attempt = 1;
+        loop {
+            let mut body = body.clone();
+            body["metadata"]["resourceVersion"] = version;
+            let error = match session.apply(target, &body, self.write()).await {
+                Err(error) if error.class() == Class::Outdated && attempt < ATTEMPTS => error,
+                reply => return reply,
+            };
+            attempt += 1;
+            // Its status may have changed, which does not matter.
+            let Some(found) = session.read(target).await? else { return Err(error) };
+            version = found.object["metadata"]["resourceVersion"].clone();
+            body["metadata"].as_object_mut().and_then(|metadata| metadata.remove("resourceVersion"));
+            let now = Observed::new(found.object);
+            if !now.is_ok_and(|now| plan::snapshot(&body, &self.manager, &now) == planned) {
+                return Err(error);
+            }
+        }
     }
 
     /// Whether some fields are to be taken, but not all.

@@ -45,9 +45,9 @@ pub(crate) async fn list(
 async fn tracked(session: &Session) -> Result<Vec<Resource>, Failure> {
     let describe = |error: cluster::Error| error.diagnostic("Operations");
     let resources = session.resources().await.map_err(describe)?;
-    let crds = session.list_as(&kinds::crd(), &Selection::default(), &|crd| Some(recording(&crd))).await;
+    let crds = session.list_kept(&kinds::crd(), &Selection::default(), &|crd| recording(&crd)).await;
     let records = |resource: &Resource| match &crds {
-        Ok((kinds, _)) => kinds.iter().flatten().any(|gvk| *gvk == resource.gvk),
+        Ok(kinds) => kinds.items.iter().flatten().any(|gvk| *gvk == resource.gvk),
         Err(_) => resource.gvk.group().ends_with(".oracle.com"),
     };
     Ok(resources.into_iter().filter(|resource| resource.can("list") && records(resource)).collect())

@@ -105,19 +105,6 @@ fn a_quoted_pattern_stands_for_the_files_it_matches() {
 }
 
 #[test]
-fn a_field_is_found_in_the_text_again() {
-    let text =
-        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  ports:\n  - name: a\n    port: 0\n";
-    let source = Source::new("a.yaml", text);
-    let target = ObjectRef::new("v1/Service".parse().unwrap(), Namespace::new("shop"), "web");
-    let line = |field: &str| locate(&source, &target, field).map(|span| source.position(span).line);
-    assert_eq!(line("spec.ports[0].port"), Some(7));
-    assert_eq!(line("spec.ports[0].nodePort"), Some(6), "the closest that exists");
-    let other = ObjectRef { name: "other".to_owned(), ..target.clone() };
-    assert_eq!(locate(&source, &other, "spec"), None);
-}
-
-#[test]
 fn a_broken_secret_is_reported_without_its_lines() {
     let loaded = load_text("apiVersion: v1\nkind: Secret\nstringData:\n  password: [hunter2\n");
     let [problem] = &loaded.problems[..] else { panic!("{:?}", loaded.problems) };

@@ -53,8 +53,8 @@ impl Shelf for Summaries {
         selection: &Selection,
     ) -> Result<(Self, String), Error> {
         let read = |object: Value| Some((uid(&object), Arc::new(Summary::of(&object)?)));
-        let (summaries, version) = session.list_as(gvk, selection, &read).await?;
-        Ok((Self(summaries.into_iter().collect()), version))
+        let listed = session.list_kept(gvk, selection, &read).await?;
+        Ok((Self(listed.items.into_iter().flatten().collect()), listed.resource_version))
     }
 
     fn put(&mut self, object: Value) {

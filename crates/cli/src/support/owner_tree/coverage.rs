@@ -60,7 +60,7 @@ impl Coverage {
 
     /// What to list unless it is everything.
     pub(super) fn lists(&self, kinds: &[Resource]) -> Vec<(Resource, Selection)> {
-        let mut lists = within(kinds, &self.namespaces);
+        let mut lists = within(kinds, &&self.namespaces);
         for (gvk, namespace) in &self.single {
             let is_covered = namespace.as_ref().is_some_and(|it| self.namespaces.contains(it));
             let kind = kinds.iter().find(|kind| kind.gvk.is_same_kind(gvk)).filter(|_| !is_covered);

@@ -24,12 +24,11 @@ impl Known<'_> {
     pub(super) fn member(&self, gvk: &GroupVersionKind, record: &Record) -> Member {
         let copy = self.loaded.copy(&record.uid);
         let object = copy.and_then(|copy| copy.object.clone());
-        let is_wanted = match copy {
-            Some(copy) => !copy.is_current(&record.version),
-            None => {
-                let says_more = !readiness::is_ready_when_created(gvk.group(), gvk.kind());
-                self.detail == Detail::Everything || record.is_going || says_more
-            }
+        let is_wanted = if let Some(copy) = copy {
+            !copy.is_current(&record.version)
+        } else {
+            let says_more = !readiness::is_ready_when_created(gvk.group(), gvk.kind());
+            self.detail == Detail::Everything || record.is_going || says_more
         };
         Member {
             object: object.unwrap_or_else(|| Arc::new(record.object(gvk))),

@@ -179,7 +179,7 @@ impl<'c> OwnerTree<'c> {
         }
         let mut publishes = false;
         for gvk in silent {
-            let found = self.cluster.session.publishes_conditions(&gvk).await;
+            let found = self.cluster.session.conditions(&gvk).await.are_declared();
             publishes |= found;
             self.publishing.insert(gvk, found);
         }

@@ -134,8 +134,8 @@ impl Loaded {
             compact(&mut object);
             uids.contains(uid.as_str()).then_some((uid, object))
         };
-        let (objects, _) = session.list_as(gvk, &selection, &read).await?;
-        let mut objects: HashMap<String, Value> = objects.into_iter().collect();
+        let listed = session.list_kept(gvk, &selection, &read).await?;
+        let mut objects: HashMap<String, Value> = listed.items.into_iter().flatten().collect();
         for one in wanted {
             let object = objects.remove(&one.uid);
             self.keep(one, object);

@@ -85,7 +85,8 @@ impl CompositeReport {
                     let fields = preview.changes.iter().map(|it| it.path.notation().to_string());
                     effects.extend(fields.map(|field| change(&kind(), &field)));
                 }
-                Action::Nothing | Action::Addition | Action::Pending | Action::Going => {}
+                // The operator replaces nothing.
+                Action::Nothing | Action::Addition | Action::Pending | Action::Going | Action::Replace => {}
             }
         }
         effects

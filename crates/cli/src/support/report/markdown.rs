@@ -10,7 +10,7 @@ use plan::{FieldChange, Preview};
 use super::change_text::{ChangeText, Line};
 use super::composites::{CompositeReport, Composites};
 use super::findings::findings;
-use super::text::{HIDDEN, Tense, holding, managers, said, summary};
+use super::text::{HIDDEN, Tense, holding, how_replaced, managers, said, summary};
 use super::{Action, ObjectReport, ObjectState, Report, names};
 
 /// The line width of findings.
@@ -82,6 +82,13 @@ fn object_lines(report: &ObjectReport, is_composed: bool) -> Vec<String> {
                 lines.extend(change_lines(change, &held));
             }
             lines.extend(hands(preview));
+        }
+        ObjectState::Replaced(replacement) => {
+            for change in &replacement.changes {
+                let is_immutable = replacement.immutable.contains(&change.path);
+                lines.extend(change_lines(change, if is_immutable { "cannot be changed" } else { "" }));
+            }
+            lines.push(format!("# {}", how_replaced(replacement)));
         }
         ObjectState::Pending(pending) => lines.push(format!("# {}", pending.reason())),
         ObjectState::Refused => lines.push("# refused".to_owned()),

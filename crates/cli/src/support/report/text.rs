@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use anstyle::Style;
+use cluster::Propagation;
 use fields::FieldPath;
 use ownership::{FieldManager, Level};
 use plan::{FieldChange, Preview};
@@ -14,6 +15,7 @@ use super::findings::findings;
 use super::{Action, ObjectReport, ObjectState, Report, names};
 use super::{diff, markdown, set};
 use crate::args::Format;
+use crate::support::batch::replacement::Replacement;
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,12 +97,13 @@ pub(super) fn object(
         Action::Create | Action::Pending => GOOD,
         Action::Change | Action::Addition | Action::Going => PENDING,
         Action::Hold | Action::Hidden => DIM,
-        Action::Refused | Action::Delete => BAD,
+        Action::Replace | Action::Refused | Action::Delete => BAD,
     };
     let (sign, margin) = (report.action().sign(), indent.text());
     printer.data(format_args!("{margin}{style}{sign} {}{style:#}", report.target))?;
     match &report.state {
         ObjectState::Known(preview) => fields(printer, preview, full, indent)?,
+        ObjectState::Replaced(replacement) => replaced(printer, replacement, full, indent)?,
         ObjectState::Pending(pending) => printer.data(format_args!("{margin}    {}", pending.reason()))?,
         ObjectState::Deleted { finalizers } if !finalizers.is_empty() => {
             let finalizers = finalizers.join(", ");
@@ -139,6 +142,23 @@ pub(super) fn said(preview: &Preview, is_composed: bool) -> impl Iterator<Item =
     let label = FieldPath::of_fields(["metadata", "labels", plan::applyset::PART_OF]);
     let is_plain = move |path: &FieldPath| if is_composed { is_of_engine(path) } else { *path == label };
     preview.changes.iter().filter(move |field| !preview.created || !is_plain(&field.path))
+}
+
+fn replaced(printer: &mut Printer, replacement: &Replacement, full: bool, indent: Indent) -> io::Result<()> {
+    for field in &replacement.changes {
+        let is_immutable = replacement.immutable.contains(&field.path);
+        let why = if is_immutable { "cannot be changed" } else { "" };
+        change(printer, &ChangeText::of(field, full), why, indent)?;
+    }
+    printer.data(format_args!("{}    {}", indent.text(), how_replaced(replacement)))
+}
+
+pub(super) fn how_replaced(replacement: &Replacement) -> &'static str {
+    match replacement.cascade {
+        Propagation::Background => "is deleted and created again; what it owns is deleted",
+        Propagation::Foreground => "is deleted after what it owns, and created again",
+        Propagation::Orphan => "is deleted and created again; what it owns stays",
+    }
 }
 
 /// One field, and what is to be said about its managers.
@@ -205,10 +225,11 @@ pub(crate) fn problems(count: usize) -> String {
 
 /// `1 to create, 2 to change, 3 unchanged`
 pub(super) fn summary(report: &Report, tense: Tense) -> String {
-    let words: [(Action, &str, Style); 8] = [
+    let words: [(Action, &str, Style); 9] = [
         (Action::Create, ["to create", "created", "missing"][tense as usize], GOOD),
         (Action::Pending, ["to create later", "waited for", "missing"][tense as usize], GOOD),
         (Action::Change, ["to change", "changed", "different"][tense as usize], PENDING),
+        (Action::Replace, ["to replace", "replaced", "different"][tense as usize], BAD),
         (Action::Addition, "with additions", PENDING),
         (Action::Hold, ["to hold", "held", "held by others"][tense as usize], DIM),
         (Action::Going, "being deleted", PENDING),

@@ -40,17 +40,14 @@ impl<'a> SecretRights<'a> {
             return Ok(());
         }
         let client = &self.actor.client;
-        match &scope.which {
-            Which::Required { namespace: Some(namespace), matching: Match::Name(name) } => {
-                let key = Key { namespace: Some(namespace.clone()), name: name.clone() };
-                let target: ObjectRef = key.reference(&scope.gvk);
-                client.read(&target).await.map_err(|error| ResolveError(error.text()))?;
-            }
-            _ => {
-                let source = scope.source();
-                let listed = client.session().list_kept(&source.gvk, &source.selection, &drop).await;
-                listed.map_err(|error| ResolveError(error_chain(&error)))?;
-            }
+        if let Which::Required { namespace: Some(namespace), matching: Match::Name(name) } = &scope.which {
+            let key = Key { namespace: Some(namespace.clone()), name: name.clone() };
+            let target: ObjectRef = key.reference(&scope.gvk);
+            client.read(&target).await.map_err(|error| ResolveError(error.text()))?;
+        } else {
+            let source = scope.source();
+            let listed = client.session().list_kept(&source.gvk, &source.selection, &drop).await;
+            listed.map_err(|error| ResolveError(error_chain(&error)))?;
         }
         self.included().insert(scope.clone());
         Ok(())

@@ -370,22 +370,16 @@ async fn list(
     is_relevant: &(dyn Fn(&Value) -> bool + Send + Sync),
 ) -> Result<Vec<Object>, Error> {
     let kind: GroupVersionKind = format!("{group}/v1/{kind}").parse().expect("a fixed kind");
-    let trim = |object: &mut Value| {
-        if is_relevant(object) {
-            manifest::server_metadata::remove(
-                object.get_mut("metadata"),
-                manifest::server_metadata::OWNERSHIP,
-            );
-        } else {
-            *object = Value::Null;
-        }
+    let keep = |mut object: Value| {
+        let ownership = manifest::server_metadata::OWNERSHIP;
+        is_relevant(&object).then(|| {
+            manifest::server_metadata::remove(object.get_mut("metadata"), ownership);
+            object::from_value(object)
+        })
     };
-    match session.list_trimmed(&kind, &Selection::default(), &trim).await {
+    match session.list_kept(&kind, &Selection::default(), &keep).await {
         Err(error) if error.is_kind_absent() => Ok(Vec::new()),
-        listed => {
-            let relevant = listed?.items.into_iter().filter(|item| !item.is_null());
-            Ok(relevant.map(object::from_value).collect())
-        }
+        listed => Ok(listed?.items.into_iter().flatten().collect()),
     }
 }
 

@@ -16,12 +16,13 @@ use crate::composition::schema;
 use crate::composition::watches::Scope;
 use crate::runtime::client::ObjectClient;
 
-type Found = Arc<OnceCell<Result<Vec<Resource>, ResolveError>>>;
+/// Read by the first that requires it.
+type Once<T> = Arc<OnceCell<Result<T, ResolveError>>>;
 
 pub(super) struct ReadResolver {
     client: ObjectClient,
-    found: Mutex<BTreeMap<ResourceSelector, Found>>,
-    schemas: Mutex<BTreeMap<SchemaSelector, Arc<OnceCell<Result<Schema, ResolveError>>>>>,
+    found: Mutex<BTreeMap<ResourceSelector, Once<Vec<Resource>>>>,
+    schemas: Mutex<BTreeMap<SchemaSelector, Once<Schema>>>,
 }
 
 impl ReadResolver {

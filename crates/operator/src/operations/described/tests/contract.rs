@@ -249,16 +249,13 @@ fn every_class_of_a_work_request_has_its_row_and_only_its_end_clears_the_record(
             assert_eq!(object.status.current().map(|it| it.record.normalized_class), class, "{case}");
             assert_eq!(object.reason(), Some(reason), "{case}");
             assert_eq!(object.request_id(), Some("create-1"), "{case}: polls do not replace it");
-            match object.status.current() {
-                Some(current) => {
-                    assert_eq!(current.record.work_request_id.as_deref(), Some("wr-1"), "{case}");
-                    assert_eq!(current.percent_complete.map(operations::Percent::get), Some(100.0), "{case}");
-                }
-                None => {
-                    let last = object.status.last_operation().unwrap();
-                    assert_eq!(last.record.work_request_id.as_deref(), Some("wr-1"), "{case}");
-                    assert!(last.record.message.as_ref().unwrap().contains("no room"), "{case}");
-                }
+            if let Some(current) = object.status.current() {
+                assert_eq!(current.record.work_request_id.as_deref(), Some("wr-1"), "{case}");
+                assert_eq!(current.percent_complete.map(operations::Percent::get), Some(100.0), "{case}");
+            } else {
+                let last = object.status.last_operation().unwrap();
+                assert_eq!(last.record.work_request_id.as_deref(), Some("wr-1"), "{case}");
+                assert!(last.record.message.as_ref().unwrap().contains("no room"), "{case}");
             }
         }
     }
