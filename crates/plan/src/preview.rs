@@ -136,8 +136,11 @@ fn updated(
         is_takeover.then(|| Handover::of(live).take_over_client_side(desired.manager).observed());
     let former = taken_over.as_ref().unwrap_or(live);
     let analysis = Analysis::new(desired, prior, former, answer, key);
-    let rows: BTreeMap<&FieldPath, Row> =
-        analysis.fields.iter().map(|field| (&field.path, field.row)).collect();
+    // Without a record, nothing tells a manager that is active from one that has set the field once.
+    let is_unrecorded = matches!(prior, Prior::Unrecorded);
+    let is_known = |row: Row| !(is_unrecorded && row == Row::TakeFromActive);
+    let rows = analysis.fields.iter().filter(|field| is_known(field.row));
+    let rows: BTreeMap<&FieldPath, Row> = rows.map(|field| (&field.path, field.row)).collect();
     let after = visible(answer.object(), key);
     let changed = fields::diff(&visible(live.object(), key), &after, answer.schema());
     let changed = changed.into_iter().filter(|change| !is_takeover || !is_kubectls_copy(change));

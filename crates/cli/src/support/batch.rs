@@ -18,7 +18,7 @@ use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
 use operator::composition::preview::is_platform;
-use ownership::{ListItems, Observed, Prior, Reporting, Row};
+use ownership::{ListItems, Observed, Prior, Reporting};
 use plan::{FieldChange, LocalAnswer, Preview, Question, SetRecord};
 use serde_json::Value;
 
@@ -288,12 +288,8 @@ impl Batch {
         };
         let left = writer.left(live);
         let desired = writer.desired(body, left.as_ref());
-        let mut preview = Preview::new(&desired, prior, live, &answer, &MASK_KEY);
+        let preview = Preview::new(&desired, prior, live, &answer, &MASK_KEY);
         let is_unrecorded = matches!(prior, Prior::Unrecorded);
-        for change in preview.changes.iter_mut().filter(|_| is_unrecorded) {
-            // Without a record, nothing tells a manager that is active from one that has set the field once.
-            change.row = change.row.filter(|row| *row != Row::TakeFromActive);
-        }
         let reporting = Reporting { list_items: ListItems::ByKey, is_unrecorded, ..Reporting::default() };
         let warnings = preview.warnings(&target.to_string(), &reporting, Some(OMIT_FIELDS));
         let whole = writer.keeps_whole.then(|| {
