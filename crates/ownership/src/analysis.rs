@@ -22,6 +22,9 @@ pub struct Analysis {
     pub fields: Vec<FieldTransition>,
     /// Of list items in what was written.
     pub(crate) positions: Positions,
+    /// Whether nothing is known of an earlier apply, so that a manager that is active cannot be told from one that has set a
+    /// field once.
+    pub is_unrecorded: bool,
 }
 
 /// What happens to one field.
@@ -132,7 +135,11 @@ impl Analysis {
             },
         );
         let fields = fields.collect();
-        Self { fields, positions: Positions::of(&written.object, &schema) }
+        Self {
+            fields,
+            positions: Positions::of(&written.object, &schema),
+            is_unrecorded: matches!(prior, Prior::Unrecorded),
+        }
     }
 
     /// A field as it is called in what was written, list items by position.

@@ -89,7 +89,7 @@ mod tests {
             set_at: Some(set_at.to_owned()),
             change: Some(change),
         };
-        Analysis { fields: vec![field], positions: Positions::default() }
+        Analysis { fields: vec![field], positions: Positions::default(), is_unrecorded: false }
     }
 
     #[test]

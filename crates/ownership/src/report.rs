@@ -55,9 +55,6 @@ pub struct Reporting<'a> {
     pub list_items: ListItems,
     /// Whether this is a patch as it was applied last: then every change of its fields is another manager's.
     pub is_unchanged_patch: bool,
-    /// Whether nothing is known of an earlier apply, so that a manager that is active cannot be told from one that has set a
-    /// field once.
-    pub is_unrecorded: bool,
     /// Whether nothing is applied although values differ: the plan was made without a refresh.
     pub is_unapplied: bool,
     /// What the last applies took back.
@@ -83,10 +80,10 @@ impl Analysis {
             Verbosity::None if reporting.policy != ConflictPolicy::Fail => Vec::new(),
             Verbosity::Full => found
                 .iter()
-                .map(|(warning, fields)| warning.diagnostic(identity, fields, reporting))
+                .map(|(warning, fields)| warning.diagnostic(identity, fields, self.is_unrecorded, reporting))
                 .collect(),
             Verbosity::Minimal | Verbosity::None => {
-                summary(identity, &found, reporting).into_iter().collect()
+                summary(identity, &found, self.is_unrecorded, reporting).into_iter().collect()
             }
         }
     }
@@ -180,15 +177,21 @@ impl Warning {
         self.outlook.is_some()
     }
 
-    fn diagnostic(&self, identity: &str, fields: &[NamedField<'_>], reporting: &Reporting<'_>) -> Diagnostic {
-        let mut detail = format!("{}\n", self.intro(fields, reporting));
+    fn diagnostic(
+        &self,
+        identity: &str,
+        fields: &[NamedField<'_>],
+        is_unrecorded: bool,
+        reporting: &Reporting<'_>,
+    ) -> Diagnostic {
+        let mut detail = format!("{}\n", self.intro(fields, is_unrecorded, reporting));
         for field in fields.iter().take(MOST_FIELDS) {
             let _infallible = write!(detail, "\n  {}", self.line(field));
         }
         if let Some(more) = fields.len().checked_sub(MOST_FIELDS).filter(|more| *more > 0) {
             let _infallible = write!(detail, "\n  … and {more} more");
         }
-        let summary = format!("{} ({identity})", self.title(fields, reporting));
+        let summary = format!("{} ({identity})", self.title(fields, is_unrecorded));
         let warning = Diagnostic::new(severity(self.is_conflict(), reporting), self.code, summary);
         let warning = warning.object(identity);
         let Some(outlook) = self.outlook(fields, reporting) else { return warning.detail(detail) };
@@ -212,16 +215,19 @@ impl Warning {
         warning.detail(detail).hint(ignore_hint(fields))
     }
 
-    fn title(&self, fields: &[NamedField<'_>], reporting: &Reporting<'_>) -> &'static str {
+    fn title(&self, fields: &[NamedField<'_>], is_unrecorded: bool) -> &'static str {
         match self.rows {
-            [Row::TakeFromActive] if reporting.is_unrecorded && !is_active(fields) => {
-                "Fields Set by Another Manager"
-            }
+            [Row::TakeFromActive] if is_unrecorded && !is_active(fields) => "Fields Set by Another Manager",
             _ => self.title,
         }
     }
 
-    fn intro(&self, fields: &[NamedField<'_>], reporting: &Reporting<'_>) -> &'static str {
+    fn intro(
+        &self,
+        fields: &[NamedField<'_>],
+        is_unrecorded: bool,
+        reporting: &Reporting<'_>,
+    ) -> &'static str {
         match self.rows {
             _ if reporting.is_unapplied && self.is_conflict() => {
                 "These fields were changed outside of this configuration:"
@@ -229,7 +235,7 @@ impl Warning {
             [Row::TakeFromActive] if is_active(fields) => {
                 "These fields will be taken from a manager that is changing them:"
             }
-            [Row::TakeFromActive] if reporting.is_unrecorded => {
+            [Row::TakeFromActive] if is_unrecorded => {
                 "Another manager has set these fields, and they will be set to what is written here:"
             }
             _ => self.intro,
@@ -306,6 +312,7 @@ fn ignore_hint(fields: &[NamedField<'_>]) -> String {
 fn summary(
     identity: &str,
     found: &[(&Warning, Vec<NamedField<'_>>)],
+    is_unrecorded: bool,
     reporting: &Reporting<'_>,
 ) -> Option<Diagnostic> {
     let (first, fields) = found.first()?;
@@ -315,7 +322,7 @@ fn summary(
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
     let severity = severity(found.iter().any(|(warning, _)| warning.is_conflict()), reporting);
-    let title = first.title(fields, reporting);
+    let title = first.title(fields, is_unrecorded);
     let warning = Diagnostic::new(severity, first.code, format!("{title} ({identity}): {counts}"));
     // A line per object is all that was asked for.
     Some(Diagnostic { help: None, ..warning.object(identity) })

@@ -136,9 +136,7 @@ fn updated(
         is_takeover.then(|| Handover::of(live).take_over_client_side(desired.manager).observed());
     let former = taken_over.as_ref().unwrap_or(live);
     let analysis = Analysis::new(desired, prior, former, answer, key);
-    // Without a record, nothing tells a manager that is active from one that has set the field once.
-    let is_unrecorded = matches!(prior, Prior::Unrecorded);
-    let is_known = |row: Row| !(is_unrecorded && row == Row::TakeFromActive);
+    let is_known = |row: Row| !(analysis.is_unrecorded && row == Row::TakeFromActive);
     let rows = analysis.fields.iter().filter(|field| is_known(field.row));
     let rows: BTreeMap<&FieldPath, Row> = rows.map(|field| (&field.path, field.row)).collect();
     let after = visible(answer.object(), key);

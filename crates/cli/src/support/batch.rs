@@ -289,8 +289,7 @@ impl Batch {
         let left = writer.left(live);
         let desired = writer.desired(body, left.as_ref());
         let preview = Preview::new(&desired, prior, live, &answer, &MASK_KEY);
-        let is_unrecorded = matches!(prior, Prior::Unrecorded);
-        let reporting = Reporting { list_items: ListItems::ByKey, is_unrecorded, ..Reporting::default() };
+        let reporting = Reporting { list_items: ListItems::ByKey, ..Reporting::default() };
         let warnings = preview.warnings(&target.to_string(), &reporting, Some(OMIT_FIELDS));
         let whole = writer.keeps_whole.then(|| {
             let visible = |object: &Observed| Some(plan::visible(object.object(), &MASK_KEY));

@@ -28,7 +28,7 @@ fn field(
 }
 
 fn analysis(fields: Vec<FieldTransition>) -> Analysis {
-    Analysis { fields, positions: Positions::default() }
+    Analysis { fields, positions: Positions::default(), is_unrecorded: false }
 }
 
 fn shown(fields: Vec<FieldTransition>, verbosity: Verbosity) -> String {
