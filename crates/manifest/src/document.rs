@@ -64,11 +64,6 @@ impl Document {
             .find_map(|length| self.key_span(&path[..length]).or_else(|| self.value_span(&path[..length])))
             .unwrap_or(self.span)
     }
-
-    /// How many nodes were written; keys count, aliases count once.
-    pub fn node_count(&self) -> usize {
-        self.spans.tree.len()
-    }
 }
 
 /// Leaves the value out: it may be a Secret.

@@ -61,7 +61,6 @@ const USES: &[(&str, &[&str])] = &[
             "oraclecloud",
             "oraclecloud-emulator",
             "sandbox",
-            // For the codes in the book's reference only.
             "tfplugin",
             "provider",
             "operator",

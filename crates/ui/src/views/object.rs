@@ -8,7 +8,7 @@ use super::heading::Heading;
 use super::owners::{Line, Manager, Owners};
 use super::{Subject, render, typed, verdict};
 
-/// As many events are shown at first.
+/// How many events are shown at first.
 const LATEST: usize = 8;
 
 /// For whom a claim is shown.

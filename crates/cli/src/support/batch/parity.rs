@@ -383,8 +383,8 @@ proptest! {
     }
 }
 
-/// They ask alike, with two differences: the CLI remembers no answers, and without one the provider always asks, because only a
-/// response says what the apply will return to Terraform.
+/// They ask alike, with two differences: without a set the CLI remembers no answers, and without one the provider always asks, because
+/// only a response says what the apply will return to Terraform.
 #[test]
 fn both_products_ask_the_same_questions_but_for_what_they_remember() {
     use Intervention::{None, Possible, Unknown};
