@@ -47,8 +47,8 @@ pub fn read_each(source: &Source, limits: &Limits, mut take: impl FnMut(Document
     broken
 }
 
-/// Gives every document to `take`, and returns how many there are.
-fn walk(source: &Source, limits: &Limits, take: &mut dyn FnMut(Result<Document, Broken>)) -> usize {
+/// Gives every document to `take`, and returns how many there are. None is returned if there are more than may be read.
+fn walk(source: &Source, limits: &Limits, take: &mut dyn FnMut(Result<Document, Broken>)) -> Option<usize> {
     let limits = &limits.effective();
     let mut count = 0;
     let mut take = |document: Result<Parts, (Span, Vec<Diagnostic>)>| {
@@ -62,7 +62,7 @@ fn walk(source: &Source, limits: &Limits, take: &mut dyn FnMut(Result<Document, 
     };
     if source.text().len() > limits.bytes {
         let problem = problem::too_many_bytes(source, limits);
-        return take(Err((Span::new(0, source.text().len()), vec![problem])));
+        return Some(take(Err((Span::new(0, source.text().len()), vec![problem]))));
     }
     let mut number = 0;
     for part in split(source.text()) {
@@ -72,14 +72,15 @@ fn walk(source: &Source, limits: &Limits, take: &mut dyn FnMut(Result<Document, 
         }
         for (read, span) in with_spans(tree::read(source, part, limits), part) {
             if number >= limits.documents {
-                return take(Err((span, vec![problem::too_many_documents(source, span, limits)])));
+                take(Err((span, vec![problem::too_many_documents(source, span, limits)])));
+                return None;
             }
             if !is_empty(&read) {
                 number = take(parts(source, read, span, limits));
             }
         }
     }
-    number
+    Some(number)
 }
 
 /// What a document consists of, apart from its place among the others.
@@ -106,8 +107,9 @@ fn parts(
 }
 
 /// Says in every finding which document it is about, if there are several.
-fn say_which<'b>(broken: impl Iterator<Item = &'b mut Broken>, count: usize) {
-    for broken in broken.filter(|_| count > 1) {
+fn say_which<'b>(broken: impl Iterator<Item = &'b mut Broken>, count: Option<usize>) {
+    let Some(count) = count.filter(|count| *count > 1) else { return };
+    for broken in broken {
         for problem in &mut broken.problems {
             let which = format!("This is document {} of {count}.", broken.number);
             problem.detail =

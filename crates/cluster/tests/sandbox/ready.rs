@@ -46,9 +46,9 @@ async fn a_wait_covers_an_object_and_a_value_that_appear_later() {
 async fn a_wait_that_times_out_is_diagnosed() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("vain").await);
     let object = config_map(&namespace, "a", &json!({}));
-    let condition = wait(|wait| wait.condition = Written::Known("Ready".to_owned()), "300ms");
+    let field = wait(|wait| wait.field = Written::Known("status.never".to_owned()), "300ms");
     let Readiness::Unmet { diagnosis, object: None } =
-        session.wait_for(&reference(&object), &condition, |_| {}).await.unwrap()
+        session.wait_for(&reference(&object), &field, |_| {}).await.unwrap()
     else {
         panic!("it is there");
     };
@@ -57,9 +57,17 @@ async fn a_wait_that_times_out_is_diagnosed() {
 
     session.apply(&reference(&object), &object, Write::by("us")).await.unwrap();
     let Readiness::Unmet { diagnosis, object: Some(_) } =
-        session.wait_for(&reference(&object), &condition, |_| {}).await.unwrap()
+        session.wait_for(&reference(&object), &field, |_| {}).await.unwrap()
     else {
-        panic!("it cannot be ready");
+        panic!("it has no such field");
     };
     assert!(diagnosis.detail.contains("Wait Timeout"), "{}", diagnosis.detail);
+
+    let condition = wait(|wait| wait.condition = Written::Known("Ready".to_owned()), "1h");
+    let Readiness::Unmet { diagnosis, .. } =
+        session.wait_for(&reference(&object), &condition, |_| {}).await.unwrap()
+    else {
+        panic!("a ConfigMap has no conditions");
+    };
+    assert!(diagnosis.detail.contains("Wait Timeout Cut Short"), "{}", diagnosis.detail);
 }
