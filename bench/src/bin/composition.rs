@@ -30,7 +30,7 @@ fn main() -> Outcome<()> {
     match run.arguments()[..] {
         ["steady"] => runtime.block_on(steady()),
         ["recovery"] => runtime.block_on(recovery()),
-        ["plan"] => runtime.block_on(plan()),
+        ["plan"] => runtime.block_on(plan(&mut run)),
         [] => runtime.block_on(measure(&mut run, CLAIMS)),
         _ => {
             let numbers = run.arguments().into_iter().map(str::parse).collect::<Result<Vec<usize>, _>>();
@@ -177,10 +177,10 @@ async fn recovery() -> Outcome<()> {
 }
 
 /// A hundred claims whose Composition is planned: once with the same outcome, once with another one for everything.
-async fn plan() -> Outcome<()> {
+async fn plan(run: &mut Run) -> Outcome<()> {
     const PLANNED: usize = 100;
     const ROUNDS: usize = 5;
-    const BAR: Duration = Duration::from_secs(5);
+    const BAR: f64 = 5.0;
     let calls = Calls::default();
     let stage = Stage::set(SANDBOX, &calls, start()).await?;
     let names: Vec<String> = (0..PLANNED).map(|number| format!("planned-{number}")).collect();
@@ -194,11 +194,9 @@ async fn plan() -> Outcome<()> {
             times.push(took);
             summary = shown;
         }
-        say(format_args!(
-            "plan of a Composition with {PLANNED} live XRs, all {what}: {:?} (median of {ROUNDS}), bar {BAR:?}",
-            median(&mut times)
-        ))?;
-        say(format_args!("  {summary}"))?;
+        let what = format!("plan of a Composition with {PLANNED} live XRs, all {what}, in s");
+        run.at_most(&what, median(&mut times).as_secs_f64(), BAR)?;
+        say(format_args!("  {summary}; median of {ROUNDS}"))?;
     }
     Ok(())
 }

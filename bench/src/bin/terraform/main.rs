@@ -96,12 +96,14 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let rounds = if objects > 200 { 1 } else { arguments.rounds.max(1) };
                 let medians = compare(&peers, &floor, &control_plane, &how, (objects, rounds))?;
                 for (peer, measured) in peers.iter().zip(&medians) {
-                    table::record(&mut run, peer, measured, objects);
+                    table::record(&mut run, peer, &how, measured, objects);
                 }
+                table::hold(&mut run, &how, &medians, objects)?;
                 all.push((objects, medians));
             }
             if let [(few, first), .., (many, last)] = all.as_slice() {
                 table::print_growth(&names, (*few, first), (*many, last))?;
+                table::hold_growth(&mut run, &how, (*few, first), (*many, last))?;
             }
         }
     }

@@ -3,10 +3,11 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use bench::{Figure, Run, Unit};
+use bench::{Figure, Outcome, Run, Unit};
 
-use crate::lifecycle::{Measured, Step};
-use crate::peer::Peer;
+use crate::folder::State;
+use crate::lifecycle::{How, Measured, Step};
+use crate::peer::{Connection, Peer};
 
 /// Our plan without a change, as a multiple of what Terraform itself needs for it.
 const FLOOR_BAR: f64 = 1.3;
@@ -67,17 +68,66 @@ pub(crate) fn print(
     writeln!(out, "{ratio:>8}  ≤{MEMORY_BAR} MB {}", verdict(within))
 }
 
-/// Keeps the figures of one provider for the charts.
-pub(crate) fn record(run: &mut Run, peer: &Peer, measured: &Measured, objects: usize) {
+/// Keeps the figures of one provider for the charts, and what they were measured with unless it is what is usual.
+pub(crate) fn record(run: &mut Run, peer: &Peer, how: &How, measured: &Measured, objects: usize) {
     let mut record = |what: &str, unit: Unit, value: f64| {
-        run.record(Figure { what, who: peer.name, role: peer.role, size: Some(objects), unit }, value);
+        let what = format!("{what}{}", setting(how));
+        run.record(Figure { what: &what, who: peer.name, role: peer.role, size: Some(objects), unit }, value);
     };
     for step in Step::ALL {
         record(step.name(), Unit::Seconds, measured.seconds(step));
         let requests = format!("requests of {}", step.name());
         record(&requests, Unit::Count, share(measured.asked(step).objects, objects));
+        let time = format!("the provider's processor time of {}", step.name());
+        record(&time, Unit::Seconds, measured.usage(step).plugins.as_secs_f64());
     }
     record("memory", Unit::Megabytes, megabytes(measured));
+}
+
+/// Holds our figures, which are the first ones, to their bars.
+pub(crate) fn hold(run: &mut Run, how: &How, measured: &[Measured], objects: usize) -> Outcome<()> {
+    let Some(ours) = measured.first() else { return Ok(()) };
+    let of = format!("{objects} objects{}", setting(how));
+    for step in Step::ALL {
+        if let Some(ratio) = ratio(measured, |measured| measured.seconds(step)) {
+            run.at_most(&format!("{} of {of}, to the yardstick's", step.name()), ratio, 1.0)?;
+        }
+        let requests = share(ours.asked(step).objects, objects);
+        run.at_most(&format!("requests per object, {} of {of}", step.name()), requests, step.bar())?;
+    }
+    if let Some(floor) = ours.over_floor() {
+        run.at_most(&format!("no-op plan of {of}, to a provider that answers at once"), floor, FLOOR_BAR)?;
+    }
+    run.at_most(&format!("memory for {of}, in MB"), megabytes(ours), MEMORY_BAR)
+}
+
+/// Holds the processor time of our provider for an object among many to that for one among few.
+pub(crate) fn hold_growth(
+    run: &mut Run,
+    how: &How,
+    (few, first): (usize, &[Measured]),
+    (many, last): (usize, &[Measured]),
+) -> Outcome<()> {
+    let (Some(first), Some(last)) = (first.first(), last.first()) else { return Ok(()) };
+    for step in Step::ALL {
+        let time = |measured: &Measured, objects| each(measured.usage(step).plugins.as_secs_f64(), objects);
+        let growth = time(last, many) / time(first, few);
+        let what = format!(
+            "the provider's processor time per object, {} of {few} to {many}{}",
+            step.name(),
+            setting(how)
+        );
+        run.at_most(&what, growth, GROWTH_BAR)?;
+    }
+    Ok(())
+}
+
+/// What was not as usual: the state on a server, the connection in the provider block.
+fn setting(how: &How) -> String {
+    let state = if how.state == State::Local { ", local state" } else { "" };
+    let connection =
+        if how.connection == Connection::Resource { ", connection in every resource" } else { "" };
+    format!("{state}{connection}")
 }
 
 /// Prints whether an object among many takes longer than one among few. What the client does alone is shown beside it:
