@@ -331,7 +331,7 @@ impl Drop for Stage {
 pub fn plimsoll() -> Outcome<PathBuf> {
     let path = std::env::current_exe()?.with_file_name("plimsoll");
     if !path.exists() {
-        return Err("there is no plimsoll beside this program: cargo build --release -p cli".into());
+        return Err("there is no plimsoll beside this program: cargo build --profile dist -p cli".into());
     }
     Ok(path)
 }

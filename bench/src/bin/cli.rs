@@ -3,8 +3,8 @@
 //! An apply of new objects is one request each, so its time is mostly the API server's. A client that only sends the
 //! same requests shows how much of it; no client can be faster.
 //!
-//! Needs a cluster and kubectl: build with `cargo build --release -p cli -p bench`, then
-//! `target/release/plimsoll sandbox exec -- target/release/cli`. `--small` leaves out the 9,000 objects, which take kubectl
+//! Needs a cluster and kubectl: build with `cargo build --profile dist -p cli -p bench`, then
+//! `target/dist/plimsoll sandbox exec -- target/dist/cli`. `--small` leaves out the 9,000 objects, which take kubectl
 //! minutes.
 
 mod cli {

@@ -1,6 +1,6 @@
 //! What the client adds to the bytes it sends, and how long an object waits for its kind.
 //!
-//! Needs a cluster: `plimsoll sandbox exec -- cargo run --release -p bench --bin cluster`, or any `KUBECONFIG`.
+//! Needs a cluster: `plimsoll sandbox exec -- cargo run --profile dist -p bench --bin cluster`, or any `KUBECONFIG`.
 
 use std::time::{Duration, Instant};
 

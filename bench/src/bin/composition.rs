@@ -1,6 +1,6 @@
 //! What compositions cost: how long a claim takes, how many requests and calls it makes, how much memory it needs.
 //!
-//! `cargo build --release -p bench -p cli`, then `target/release/composition [CLAIMS…]`. For each number it starts a sandbox with an audit log,
+//! `cargo build --profile dist -p bench -p cli`, then `target/dist/composition [CLAIMS…]`. For each number it starts a sandbox with an audit log,
 //! the operator as a process of its own, and a function in this process, called over mutual TLS.
 //!
 //! `composition steady` counts for three minutes what fifty claims cost when nothing happens, and `composition recovery` takes

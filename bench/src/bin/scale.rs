@@ -1,6 +1,6 @@
 //! What ten thousand objects cost: 2,500 claims of four children each, and 10,000 Queues, served by one operator.
 //!
-//! `cargo build --release -p bench -p cli`, then `target/release/scale [CLAIMS QUEUES] [--json FILE]`. It starts a sandbox with an audit log,
+//! `cargo build --profile dist -p bench -p cli`, then `target/dist/scale [CLAIMS QUEUES] [--json FILE]`. It starts a sandbox with an audit log,
 //! `plimsoll operator` with both halves, a function and an emulator of Oracle Cloud in this process, and compares each figure
 //! with its bar.
 

@@ -1,7 +1,7 @@
 //! How soon the page of `plimsoll ui` shows a tree and a change, what it needs, and the same for `plimsoll tree`, on a cluster
 //! with 9,000 objects.
 //!
-//! `cargo build --release -p bench -p cli`, then `target/release/view [OBJECTS] [--json FILE]`. It starts a sandbox with an audit
+//! `cargo build --profile dist -p bench -p cli`, then `target/dist/view [OBJECTS] [--json FILE]`. It starts a sandbox with an audit
 //! log, fills it, and drives a headless Chromium, which has to be installed.
 
 mod view {

@@ -36,10 +36,10 @@ pub(super) enum Share {
     Each,
 }
 
-const CLI: &str = "plimsoll sandbox exec -- target/release/cli --json bench/results/cli.json";
-const TERRAFORM: &str = "cargo run --release -p bench --bin terraform -- --objects 100,300,1000,3000 --json bench/results/terraform.json";
+const CLI: &str = "plimsoll sandbox exec -- target/dist/cli --json bench/results/cli.json";
+const TERRAFORM: &str = "cargo run --profile dist -p bench --bin terraform -- --objects 100,300,1000,3000 --json bench/results/terraform.json";
 const COMPOSITION: &str =
-    "target/release/composition 50 200 500 1000 2500 --json bench/results/composition.json";
+    "target/dist/composition 50 200 500 1000 2500 --json bench/results/composition.json";
 
 pub(super) const ALL: &[Chart] = &[
     Chart {
@@ -138,21 +138,21 @@ pub(super) const ALL: &[Chart] = &[
         name: "scale",
         title: "2,500 claims and 10,000 Queues in one operator, as parts of what each figure may be",
         bench: "scale",
-        command: "target/release/scale --json bench/results/scale.json",
+        command: "target/dist/scale --json bench/results/scale.json",
         kind: Kind::Bars,
     },
     Chart {
         name: "view",
         title: "The page and the tree on a cluster with 9,000 objects, as parts of what each figure may be",
         bench: "view",
-        command: "target/release/view --json bench/results/view.json",
+        command: "target/dist/view --json bench/results/view.json",
         kind: Kind::Bars,
     },
     Chart {
         name: "cluster",
         title: "500 dry-run applies, in seconds",
         bench: "cluster",
-        command: "plimsoll sandbox exec -- target/release/cluster --json bench/results/cluster.json",
+        command: "plimsoll sandbox exec -- target/dist/cluster --json bench/results/cluster.json",
         kind: Kind::Compared {
             rows: &[("500 dry-run applies, 10 in flight", "10 in flight")],
             unit: Unit::Seconds,
@@ -163,7 +163,7 @@ pub(super) const ALL: &[Chart] = &[
         name: "manifest",
         title: "5 MB of manifests, in milliseconds",
         bench: "manifest",
-        command: "target/release/manifest --json bench/results/manifest.json",
+        command: "target/dist/manifest --json bench/results/manifest.json",
         kind: Kind::Compared {
             rows: &[("5 MB of manifests with spans", "read with spans")],
             unit: Unit::Milliseconds,
@@ -174,7 +174,7 @@ pub(super) const ALL: &[Chart] = &[
         name: "fields",
         title: "FieldsV1 of an object of 100 kB, in milliseconds",
         bench: "fields",
-        command: "target/release/fields --json bench/results/fields.json",
+        command: "target/dist/fields --json bench/results/fields.json",
         kind: Kind::Compared {
             rows: &[
                 ("FieldsV1 decode and projection to leaves", "to leaves"),
@@ -188,7 +188,7 @@ pub(super) const ALL: &[Chart] = &[
         name: "ownership",
         title: "Classifying 100,000 fields, in milliseconds",
         bench: "ownership",
-        command: "target/release/ownership --json bench/results/ownership.json",
+        command: "target/dist/ownership --json bench/results/ownership.json",
         kind: Kind::Compared {
             rows: &[("classifying 100,000 fields of one object", "one object")],
             unit: Unit::Milliseconds,

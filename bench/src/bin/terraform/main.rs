@@ -7,7 +7,7 @@
 //!
 //! Everything: `--objects 100,1000,3000 --state http,local --connection provider,resource`, which takes hours.
 //!
-//! `cargo run --release -p bench --bin terraform` builds what it needs: our provider, `plimsoll` for the sandbox, and the
+//! `cargo run --profile dist -p bench --bin terraform` builds what it needs: our provider, `plimsoll` for the sandbox, and the
 //! peer from its Go module. It wants `terraform` on `PATH`; `--tofu` builds and takes OpenTofu instead.
 
 mod folder;

@@ -28,8 +28,9 @@ pub(crate) fn cargo(package: &str, program: Program<'_>) -> Result<PathBuf, Box<
         Program::Example(name) => ("--example", name, folder.join("examples").join(name)),
     };
     build.args(["build", "--quiet", "--package", package, kind, name, "--target-dir"]).arg(target);
-    if folder.ends_with("release") {
-        build.arg("--release");
+    // The folder of the profile `dev` is called `debug`.
+    if let Some(profile) = folder.file_name().filter(|profile| *profile != "debug") {
+        build.arg("--profile").arg(profile);
     }
     let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status()?;
     if !status.success() {
