@@ -157,7 +157,7 @@ impl Router {
         if let Some(rest) = path.strip_prefix("opc/v2/").filter(|_| method == Method::GET) {
             return Some(federation(Operation::GetInstanceMetadata, decode(rest)?));
         }
-        match (method.as_str(), path) {
+        match (method.as_str(), path.strip_prefix("auth/").unwrap_or(path)) {
             ("POST", "v1/x509") => return Some(federation(Operation::IssueInstanceToken, String::new())),
             ("POST", "resourcePrincipalSessionTokens") => {
                 return Some(federation(Operation::IssueWorkloadToken, String::new()));
@@ -257,6 +257,7 @@ mod tests {
             Some((Operation::GetInstanceMetadata, "instance/region")),
         );
         check(Method::POST, "/v1/x509", Some((Operation::IssueInstanceToken, "")));
+        check(Method::POST, "/auth/v1/x509", Some((Operation::IssueInstanceToken, "")));
         check(Method::POST, "/resourcePrincipalSessionTokens", Some((Operation::IssueWorkloadToken, "")));
         check(Method::GET, "/20180418/queues", None);
         check(Method::PATCH, "/20210201/queues/q", None);

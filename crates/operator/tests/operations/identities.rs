@@ -229,8 +229,10 @@ fn limited(namespace: &Namespace) -> Session {
     kubectl(&["apply", "--filename", &role_file.display().to_string()]);
     let account = format!("--serviceaccount={name}:limited");
     kubectl(&["create", "clusterrolebinding", name, &format!("--clusterrole={name}"), &account]);
-    let events = format!("{name}-events");
-    kubectl(&["create", "clusterrolebinding", &events, "--clusterrole=plimsoll-operator", &account]);
+    for granted in ["plimsoll-operator", "plimsoll-oci-kinds"] {
+        let (binding, role) = (format!("{name}-{granted}"), format!("--clusterrole={granted}"));
+        kubectl(&["create", "clusterrolebinding", &binding, &role, &account]);
+    }
     let token = namespace.kubectl(&["create", "token", "limited"]).unwrap();
     let own = kubectl(&["config", "view", "--raw", "--minify", "--output=json"]);
     let mut config: Value = serde_json::from_str(&own).unwrap();
