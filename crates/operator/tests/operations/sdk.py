@@ -199,4 +199,5 @@ for kind in settings["kinds"]:
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         failures.append(f"{kind['name']}: {type(error).__name__}: {error} ({where.name}, line {where.lineno})")
-sys.exit("\n".join(failures))
+# An empty text would count as a failure.
+sys.exit("\n".join(failures) or None)

@@ -147,7 +147,7 @@ async fn oracles_sdk_drives_every_kind_and_takes_what_the_operator_sends() {
         .await
         .unwrap();
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{stderr}");
+    assert!(output.status.success(), "{}: {stdout}{stderr}", output.status);
     let driven: Vec<&str> = stdout.lines().collect();
     assert_eq!(driven, chosen.iter().map(|kind| kind.path()).collect::<Vec<_>>());
 }
