@@ -114,7 +114,7 @@ async fn the_doctor_reports_what_is_present_and_what_is_missing() {
     --- stdout
     ok     plimsoll      0.2.0
     absent go            not on PATH
-                         The first start of a sandbox builds its programs with Go 1.26 or later.
+                         Without the archive of the control plane, the first start of a sandbox builds it with Go 1.26 or later.
     absent kubectl       not on PATH
                          A sandbox has its own; `--kustomize` uses kubectl if kustomize is missing.
     absent kustomize     not on PATH

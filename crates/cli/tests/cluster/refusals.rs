@@ -389,9 +389,9 @@ async fn every_field_that_the_server_names_is_shown_in_its_file() {
         assert_eq!(found, expected, "{detail}");
         detail
     };
-    // Several fields of a validation, by position.
+    // Several fields of a validation, by position. The target ports are defaults, so that their list elements are shown.
     let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  sessionAffinity: Sometimes\n  ports:\n  - name: a\n    port: 0\n  - name: b\n    port: 70000\n";
-    let detail = check(&["plan"], service, &["6:3", "9:5", "11:5"]);
+    let detail = check(&["plan"], service, &["6:3", "8:5", "9:5", "10:5", "11:5"]);
     assert!(detail.contains("Field: spec.ports[port=0,protocol=\"TCP\"].port"), "{detail}");
     // Fields of the schema check, by key.
     let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: a\n    image: b\n    ports:\n    - containerPort: 80\n      hostprt: 1\n    imagePolicy: x\n";

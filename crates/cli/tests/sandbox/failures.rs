@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::harness::{User, eventually};
 
 #[test]
-fn without_go_and_programs_the_error_offers_three_solutions() {
+fn without_go_and_programs_the_error_offers_four_solutions() {
     let user = User::without_programs().with("PATH", "/nonexistent");
     let output = user.run(&["up", "--detach"]).failed();
     let cache = output.split("cache/plimsoll/control-plane/").nth(1).unwrap()[..16].to_owned();
@@ -17,9 +17,10 @@ fn without_go_and_programs_the_error_offers_three_solutions() {
 
       KUBEBUILDER_ASSETS is not set, FOLDER/cache/plimsoll/control-plane/HASH is
       not a complete build, and no `go` is on PATH. Do one of the following:
-      1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in four to six minutes
-      2. set KUBEBUILDER_ASSETS to a folder that contains them
-      3. copy the build from the cache of another machine
+      1. unpack the archive plimsoll-control-plane_0.2.0 of the release beside this program
+      2. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in four to six minutes
+      3. set KUBEBUILDER_ASSETS to a folder that contains them
+      4. copy the build from the cache of another machine
     "#);
     assert!(!user.sandbox("default").exists());
 }
