@@ -22,6 +22,7 @@ pub(crate) mod multicall;
 pub(crate) mod owner_tree;
 pub(crate) mod platform;
 pub(crate) mod printer;
+pub(crate) mod private_file;
 pub(crate) mod process;
 pub(crate) mod refusal;
 pub(crate) mod report;

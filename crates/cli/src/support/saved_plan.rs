@@ -4,9 +4,7 @@
 //! only its owner may read it.
 
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::fs;
 use std::path::Path;
 
 use cluster::Session;
@@ -21,6 +19,7 @@ use super::applyset::SetPlan;
 use super::batch::Batch;
 use super::exit::Failure;
 use super::files::{Loaded, Written, unreadable};
+use super::private_file;
 use crate::args::plan::ChangeArgs;
 use crate::codes;
 
@@ -144,15 +143,7 @@ impl SavedPlan {
     /// Writes the plan, so that only its owner can read it.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
         let text = serde_json::to_vec_pretty(self).expect("a plan has only string keys");
-        let beside = path.with_extension(format!("{}.part", std::process::id()));
-        let write = || -> io::Result<()> {
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&beside, path)
-        };
-        Ok(write().map_err(|error| {
-            let _gone = fs::remove_file(&beside);
+        Ok(private_file::write(path, &text).map_err(|error| {
             Diagnostic::error(codes::REPORT_UNWRITABLE, format!("cannot write {}", path.display()))
                 .detail(format!("Cause: {error}."))
         })?)
@@ -178,8 +169,7 @@ impl SavedPlan {
 
 /// The warning about a plan with Secrets that others can read.
 pub(crate) fn exposed(path: &Path, plan: &SavedPlan) -> Option<Diagnostic> {
-    let mode = fs::metadata(path).ok()?.permissions().mode();
-    let is_exposed = mode & 0o077 != 0 && plan.secrets() > 0;
+    let is_exposed = plan.secrets() > 0 && private_file::is_open_to_others(path);
     is_exposed.then(|| {
         Diagnostic::warning(codes::PLAN_EXPOSED, format!("other users can read {}", path.display()))
             .detail("The plan has values of Secrets in clear.")
