@@ -215,3 +215,26 @@ async fn what_cannot_be_listed_is_not_pruned() {
     assert!(shown.starts_with("exit 1") && shown.contains("No ConfigMap of the set is deleted"), "{shown}");
     assert!(ns.get(&map("b")).await.is_some());
 }
+
+#[tokio::test]
+async fn a_list_that_is_not_complete_is_a_failure() {
+    let ns = namespace().await;
+    insta::assert_snapshot!(run(&ns, &["applysets", "--as", "guest"]), @"
+    exit 1
+    --- stdout
+    NAMESPACE   SET   TOOLING   KINDS   NAMESPACES
+    --- stderr
+    cannot list: Secret, ConfigMap
+    sets of custom kinds are not shown: you may not list CustomResourceDefinitions
+    ");
+    let folder = tempfile::tempdir().unwrap();
+    let gone = folder.path().join("config");
+    std::fs::write(
+        &gone,
+        "apiVersion: v1\nkind: Config\ncurrent-context: gone\ncontexts: [{name: gone, context: {cluster: gone, user: me}}]\n\
+         clusters: [{name: gone, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: me, user: {token: t}}]\n",
+    )
+    .unwrap();
+    let unreachable = run(&ns, &["applysets", "--kubeconfig", gone.to_str().unwrap()]);
+    assert!(unreachable.starts_with("exit 1\n--- stderr\nerror[connection-failed]"), "{unreachable}");
+}
