@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use super::cluster::ClusterArgs;
 use super::values::duration;
+use crate::support::completion;
 
 #[derive(Args, Debug)]
 #[command(
     after_help = "The operator reconciles the XR now, and records this one pass. You need the rights to get and to patch the XR;
-what you may not read of what it is composed of is left out.
+unreadable composed resources are omitted.
 
 Exit status: 0 shown, 1 the pass failed, or an error, 130 interrupted
 
@@ -22,7 +24,8 @@ Examples:
 )]
 pub(crate) struct Inspect {
     /// Composite resource (XR) or claim, as in `xdatabase/orders` or `xdatabase orders`
-    #[arg(value_name = "TYPE/NAME", required = true, num_args = 1..=2)]
+    #[arg(value_name = "TYPE/NAME", required = true, num_args = 1..=2,
+          add = ArgValueCompleter::new(completion::objects))]
     pub(crate) object: Vec<String>,
     /// Show everything that functions were given and returned
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 use super::Command;
 use super::cluster::{ClusterArgs, KubeconfigArgs};
+use super::migrate::Migrate;
 
 impl ClusterArgs {
     /// Options after the command take precedence over those before it.
@@ -30,6 +31,7 @@ impl Command {
         true
     }
 
+    /// Every command is named here, so that a new one is not forgotten.
     fn cluster(&mut self) -> Option<&mut ClusterArgs> {
         match self {
             Self::Plan(args) => Some(&mut args.cluster),
@@ -43,22 +45,65 @@ impl Command {
             Self::Tree(args) => Some(&mut args.objects.cluster),
             Self::Why(args) => Some(&mut args.objects.cluster),
             Self::Ui(args) => Some(&mut args.cluster),
+            Self::Inspect(args) => Some(&mut args.cluster),
             Self::Operations(args) => Some(&mut args.cluster),
             Self::Doctor(args) => Some(&mut args.cluster),
             Self::Crds(args) => Some(&mut args.cluster),
             Self::Install(args) => Some(&mut args.cluster),
             Self::Uninstall(args) => Some(&mut args.cluster),
-            // The operator has its own `--namespace`, and the others do not use a cluster.
-            _ => None,
+            Self::Migrate(Migrate::Crossplane(args)) => Some(&mut args.cluster),
+            Self::Migrate(Migrate::Claim(args)) => Some(&mut args.cluster),
+            // It has its own `--namespace`.
+            Self::Operator(_) => None,
+            Self::Render(_)
+            | Self::Explain(_)
+            | Self::Terraform(_)
+            | Self::Certs(_)
+            | Self::OciServer(_)
+            | Self::Function(_)
+            | Self::Internal(_)
+            | Self::Reference(_)
+            | Self::Completions(_) => None,
+            #[cfg(has_sandbox)]
+            Self::Demo(_) | Self::Sandbox(_) => None,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
+    use clap::{CommandFactory as _, Parser as _};
 
     use crate::args::Cli;
+
+    /// The commands whose arguments choose a cluster, by the words that name them.
+    fn with_cluster(command: &clap::Command, path: &[&str]) -> Vec<Vec<String>> {
+        let is_one = command.get_arguments().any(|arg| arg.get_id() == "as_user");
+        let own = (is_one && !path.is_empty()).then(|| path.iter().map(|&word| word.to_owned()).collect());
+        let below = command
+            .get_subcommands()
+            .flat_map(|below| with_cluster(below, &[path, &[below.get_name()]].concat()));
+        own.into_iter().chain(below).collect()
+    }
+
+    #[test]
+    fn every_command_that_has_cluster_options_takes_them_first() {
+        let commands = with_cluster(&Cli::command(), &[]);
+        assert!(commands.len() >= 19, "{commands:?}");
+        for command in &commands {
+            let required: &[&str] = match command[command.len() - 1].as_str() {
+                "wait" => &["--for", "create"],
+                "inspect" | "claim" => &["web/shop"],
+                _ => &[],
+            };
+            let words = ["plimsoll", "-n", "shop"].into_iter();
+            let words = words.chain(command.iter().map(String::as_str)).chain(required.iter().copied());
+            let mut cli = Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
+            assert!(cli.command.merge_leading(&cli.leading), "{command:?}");
+            let merged = cli.command.cluster().and_then(|cluster| cluster.namespace.clone());
+            assert_eq!(merged.as_deref(), Some("shop"), "{command:?}");
+        }
+    }
 
     #[test]
     fn options_after_the_command_take_precedence() {
