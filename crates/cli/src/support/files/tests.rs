@@ -102,6 +102,25 @@ fn a_quoted_pattern_stands_for_the_files_it_matches() {
     check("[bc].*", &["b.yaml", "c.json"]);
     check("none-*", &[]);
     check("absent.yaml", &["absent.yaml"]);
+    check("./*.yaml", &["a.yaml", "b.yaml"]);
+    check("*/*.yaml", &["deep/d.yaml"]);
+    check("**", &["a.yaml", "b.yaml", "c.json", "deep/d.yaml"]);
+    check("*/../[a]*", &["deep/../a.yaml"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pattern_looks_only_where_it_leads_and_follows_no_circle() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("deep")).unwrap();
+    fs::write(path("a.yaml"), "").unwrap();
+    fs::write(path("deep/b.yaml"), "").unwrap();
+    std::os::unix::fs::symlink(folder.path(), path("deep/up")).unwrap();
+    let found = |pattern: &str| patterns::expand(&path(pattern)).unwrap_or_default();
+    assert_eq!(found("*.yaml"), [path("a.yaml")]);
+    assert_eq!(found("**/*.yaml"), [path("a.yaml"), path("deep/b.yaml")]);
+    assert_eq!(found("deep/up/*.yaml"), [path("deep/up/a.yaml")], "a link that is named is followed");
 }
 
 #[test]
