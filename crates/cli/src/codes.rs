@@ -30,6 +30,7 @@ diag::codes! {
     pub(crate) const PLAN_EXPOSED = "plan-exposed";
     pub(crate) const PLAN_STALE = "plan-stale";
     pub(crate) const REPLACES_DATA = "replaces-data";
+    pub(crate) const REPLACES_FIELDS = "replaces-fields";
     pub(crate) const RENDER_INPUT = "render-input";
     pub(crate) const RENDER_FUNCTION = "render-function";
     pub(crate) const OPERATOR_SILENT = "operator-silent";

@@ -183,7 +183,7 @@ fn is_kubectls_copy(change: &Change) -> bool {
 }
 
 /// An added item of a list, field by field: the API server adds fields of its own to it, which no manager holds.
-fn apart(change: Change, after: &Value, answer: &Observed) -> Vec<Change> {
+pub(crate) fn apart(change: Change, after: &Value, answer: &Observed) -> Vec<Change> {
     let is_item = matches!(change.path.elements().last(), Some(PathElement::Key(_)));
     if change.old.is_some() || !is_item {
         return vec![change];

@@ -1,5 +1,6 @@
 //! The objects in the files of `plan`, `apply`, `drift` and `delete`, resolved against the cluster.
 
+mod creation;
 mod dry_runs;
 mod live;
 mod memory;

@@ -270,7 +270,8 @@ impl ObjectReport {
             ObjectState::Replaced(replacement) => {
                 report["fields"] = replacement.changes.iter().map(change).collect();
                 report["replacement"] = json!({
-                    "immutable": names(&replacement.immutable), "cascade": word(replacement.cascade),
+                    "immutable": names(&replacement.immutable), "lost": names(&replacement.lost),
+                    "cascade": word(replacement.cascade),
                 });
             }
             ObjectState::Pending(pending) => report["pending"] = pending.reason().into(),
@@ -366,7 +367,8 @@ fn change(change: &FieldChange) -> Value {
     })
 }
 
-fn finding(diagnostic: &Diagnostic) -> Value {
+/// A message for programs.
+pub(crate) fn finding(diagnostic: &Diagnostic) -> Value {
     json!({
         "severity": diagnostic.severity.word(),
         "code": diagnostic.code.name(),

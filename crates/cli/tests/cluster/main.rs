@@ -17,6 +17,7 @@ mod owners;
 mod permissions;
 mod plan;
 mod refusals;
+mod replacements;
 mod report_formats;
 mod saved_plans;
 mod set_records;

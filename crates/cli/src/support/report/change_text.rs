@@ -36,6 +36,9 @@ impl ChangeText {
         let field = path.notation();
         let short = |head: String| Self { head, lines: Vec::new() };
         match (old, new) {
+            (Some(old), _) if change.is_allocated && is_short(old) => {
+                short(format!("{field}: {} → (allocated by the API server)", plain(old)))
+            }
             _ if change.is_allocated => short(format!("{field} = (allocated by the API server)")),
             (None, None) => short(field.to_string()),
             (None, Some(new)) if is_short(new) => short(format!("{field} = {}", plain(new))),

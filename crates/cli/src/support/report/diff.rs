@@ -47,8 +47,12 @@ fn compare(text: &mut String, target: &ObjectRef, before: Option<&Value>, after:
 
 /// What the API server would choose anew is no part of the outcome.
 fn without_allocated(object: &ObjectReport, after: &Value) -> Value {
-    let ObjectState::Known(preview) = &object.state else { return after.clone() };
-    let allocated = preview.changes.iter().filter(|change| change.is_allocated);
+    let changes = match &object.state {
+        ObjectState::Known(preview) => &preview.changes,
+        ObjectState::Replaced(replacement) => &replacement.changes,
+        _ => return after.clone(),
+    };
+    let allocated = changes.iter().filter(|change| change.is_allocated);
     let allocated: FieldSet = allocated.map(|change| change.path.clone()).collect();
     if allocated.is_empty() {
         return after.clone();

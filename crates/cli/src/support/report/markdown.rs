@@ -85,8 +85,7 @@ fn object_lines(report: &ObjectReport, is_composed: bool) -> Vec<String> {
         }
         ObjectState::Replaced(replacement) => {
             for change in &replacement.changes {
-                let is_immutable = replacement.immutable.contains(&change.path);
-                lines.extend(change_lines(change, if is_immutable { "cannot be changed" } else { "" }));
+                lines.extend(change_lines(change, &replacement.remark(change)));
             }
             lines.push(format!("# {}", how_replaced(replacement)));
         }

@@ -146,9 +146,7 @@ pub(super) fn said(preview: &Preview, is_composed: bool) -> impl Iterator<Item =
 
 fn replaced(printer: &mut Printer, replacement: &Replacement, full: bool, indent: Indent) -> io::Result<()> {
     for field in &replacement.changes {
-        let is_immutable = replacement.immutable.contains(&field.path);
-        let why = if is_immutable { "cannot be changed" } else { "" };
-        change(printer, &ChangeText::of(field, full), why, indent)?;
+        change(printer, &ChangeText::of(field, full), &replacement.remark(field), indent)?;
     }
     printer.data(format_args!("{}    {}", indent.text(), how_replaced(replacement)))
 }
