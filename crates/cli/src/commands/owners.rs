@@ -9,37 +9,28 @@ use std::io;
 use diag::Diagnostic;
 use fields::jsonpath::JsonPath;
 use fields::{FieldPath, IgnoreFields};
+use manifest::ObjectRef;
 use ownership::{Entry, FieldManager};
 use serde_json::{Value, json};
 
 use self::since::Since;
 use crate::args::owners::Owners;
 use crate::codes;
+use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::managed_object::{ManagedObject, managers};
 use crate::support::object_json;
 use crate::support::printer::{DIM, Printer};
 use crate::support::process::until_interrupted;
-use crate::support::targets::{Choice, Targets};
+use crate::support::targets::{Choice, Targets, Unshown};
 
 pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let targets = Targets::find_some(&args.objects, "Owners", printer).await?;
-        let mut answers = Vec::new();
+        let (mut answers, mut unshown) = (Vec::new(), Unshown::default());
         for target in targets.objects {
-            let live = targets.cluster.read(&target, "Owners").await?;
-            let object = ManagedObject::of(&target, live)?;
-            let answer = match (&args.who, &args.manager) {
-                _ if args.since => {
-                    Answer::Since(Since::of(&targets.cluster.session, &target, &object.live).await?)
-                }
-                (Some(path), _) => Answer::Who(who(&object, path)?),
-                (None, Some(name)) => {
-                    Answer::Object(object.part_of(&FieldManager::new(name.as_str()), &target)?)
-                }
-                (None, None) => Answer::Object(object),
-            };
-            answers.push((target, answer));
+            let answer = Answer::of(&targets.cluster, &target, args).await;
+            answers.extend(unshown.or_note(targets.choice, answer)?.map(|answer| (target, answer)));
         }
         let names: Vec<FieldManager> = answers.iter().flat_map(|(_, answer)| answer.managers()).collect();
         let is_one = targets.choice == Choice::One;
@@ -63,7 +54,7 @@ pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
             Ok(())
         })?;
         shown?;
-        Ok(Exit::Success)
+        Ok(if unshown.report(printer) { Exit::Success } else { Exit::Failure })
     })
 }
 
@@ -76,6 +67,17 @@ enum Answer {
 }
 
 impl Answer {
+    async fn of(cluster: &Cluster, target: &ObjectRef, args: &Owners) -> Result<Self, Failure> {
+        let live = cluster.read(target, "Owners").await?;
+        let object = ManagedObject::of(target, live)?;
+        Ok(match (&args.who, &args.manager) {
+            _ if args.since => Self::Since(Since::of(&cluster.session, target, &object.live).await?),
+            (Some(path), _) => Self::Who(who(&object, path)?),
+            (None, Some(name)) => Self::Object(object.part_of(&FieldManager::new(name.as_str()), target)?),
+            (None, None) => Self::Object(object),
+        })
+    }
+
     fn managers(&self) -> Vec<FieldManager> {
         match self {
             Self::Object(object) => managers(object.entries()),

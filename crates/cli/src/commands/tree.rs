@@ -16,7 +16,7 @@ use crate::support::exit::{Exit, Outcome};
 use crate::support::owner_tree::{Detail, Node, OwnerTree};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 use crate::support::process::until_interrupted;
-use crate::support::targets::Targets;
+use crate::support::targets::{Targets, Unshown};
 
 pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
@@ -26,8 +26,10 @@ pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
             return Err(Diagnostic::error(codes::OBJECTS_UNCLEAR, title).hint("Name one object.").into());
         }
         let (mut trees, mut unreadable) = (Vec::new(), BTreeSet::new());
+        let mut unshown = Unshown::default();
         for target in &targets.objects {
-            let tree = OwnerTree::list(&targets.cluster, target, "Tree", Detail::State).await?;
+            let tree = OwnerTree::list(&targets.cluster, target, "Tree", Detail::State).await;
+            let Some(tree) = unshown.or_note(targets.choice, tree)? else { continue };
             unreadable.extend(tree.unreadable());
             trees.push(tree);
         }
@@ -36,30 +38,39 @@ pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
             printer.message(format_args!("{DIM}cannot list: {unreadable}{DIM:#}"));
         }
         let mut shape = targets.choice.document(trees.iter().map(|tree| tree.root.to_json()).collect());
-        show(printer, trees.iter().map(|tree| &tree.root), &shape)?;
+        let everywhere = args.objects.all_namespaces;
+        show(printer, trees.iter().map(|tree| &tree.root), &shape, everywhere)?;
         while let Some(tree) = trees.last_mut().filter(|_| args.watch) {
             tree.changed().await;
             tree.refresh().await?;
             let now = targets.choice.document(vec![tree.root.to_json()]);
             if now != shape {
-                show(printer, std::iter::once(&tree.root), &now)?;
+                show(printer, std::iter::once(&tree.root), &now, everywhere)?;
                 shape = now;
             }
         }
-        Ok(Exit::Success)
+        Ok(if unshown.report(printer) { Exit::Success } else { Exit::Failure })
     })
 }
 
+/// `with_namespaces` says of each tree where it is.
 fn show<'n>(
     printer: &mut Printer,
     roots: impl Iterator<Item = &'n Node> + Clone,
     shape: &Value,
+    with_namespaces: bool,
 ) -> io::Result<()> {
     let mut names = Vec::new();
     roots.clone().for_each(|root| names_of(root, &mut names));
     printer.output(shape, names, |printer| {
         let mut rows = Vec::new();
-        roots.for_each(|root| rows_of(root, "", "", Timestamp::now(), &mut rows));
+        for root in roots {
+            let first = rows.len();
+            rows_of(root, "", "", Timestamp::now(), &mut rows);
+            if with_namespaces {
+                rows[first].label = root.target.to_string();
+            }
+        }
         lines(&rows, width()).iter().try_for_each(|line| printer.data(line))
     })
 }

@@ -8,16 +8,20 @@ use crate::support::exit::{Exit, Outcome};
 use crate::support::owner_tree::{self, Detail, OwnerTree};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name};
 use crate::support::process::until_interrupted;
-use crate::support::targets::Targets;
+use crate::support::targets::{Targets, Unshown};
 
 pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let targets = Targets::find_some(&args.objects, "Why", printer).await?;
-        let mut found = Vec::new();
+        let (mut found, mut unshown) = (Vec::new(), Unshown::default());
+        // The trees share what they have listed while they exist.
+        let mut trees = Vec::new();
         for target in &targets.objects {
-            let tree = OwnerTree::list(&targets.cluster, target, "Why", Detail::State).await?;
-            let root = related(&targets.cluster.session, tree.root).await;
+            let tree = OwnerTree::list(&targets.cluster, target, "Why", Detail::State).await;
+            let Some(tree) = unshown.or_note(targets.choice, tree)? else { continue };
+            let root = related(&targets.cluster.session, tree.root.clone()).await;
             found.push((root, owner_tree::parent(&tree.object)));
+            trees.push(tree);
         }
         let mut causes = Vec::new();
         for (root, parent) in &found {
@@ -29,7 +33,7 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
         printer.output(&data, names, |printer| {
             causes.iter().try_for_each(|(cause, parent)| show(printer, cause, parent.as_deref()))
         })?;
-        let is_ready = causes.iter().all(|(cause, _)| cause.chain.is_empty());
+        let is_ready = unshown.report(printer) && causes.iter().all(|(cause, _)| cause.chain.is_empty());
         Ok(if is_ready { Exit::Success } else { Exit::Failure })
     })
 }

@@ -1,7 +1,7 @@
 //! Finds the objects that the arguments of a command name or select.
 
 use cluster::{Error, Selection};
-use diag::Diagnostic;
+use diag::{Code, Diagnostic};
 use futures::future::try_join_all;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
@@ -22,6 +22,40 @@ pub(crate) struct Targets {
     pub(crate) cluster: Cluster,
     pub(crate) objects: Vec<ObjectRef>,
     pub(crate) choice: Choice,
+}
+
+/// Why some of several objects are not shown.
+#[derive(Default)]
+pub(crate) struct Unshown(Vec<Diagnostic>);
+
+impl Unshown {
+    /// `answer`, or nothing if it is only about one of several objects: the others are shown nevertheless, as by kubectl.
+    pub(crate) fn or_note<T>(
+        &mut self,
+        choice: Choice,
+        answer: Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(Failure::Diagnostic(why)) if choice != Choice::One && !concerns_all(why.code) => {
+                self.0.push(*why);
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Says why, and whether everything is shown.
+    pub(crate) fn report(&self, printer: &mut Printer) -> bool {
+        self.0.iter().for_each(|why| printer.diagnostic(why));
+        self.0.is_empty()
+    }
+}
+
+/// Whether the next object would fail in the same way.
+fn concerns_all(code: Code) -> bool {
+    use cluster::codes::{AUTHENTICATION_FAILED, CONNECTION_FAILED, TIMEOUT};
+    [AUTHENTICATION_FAILED, CONNECTION_FAILED, TIMEOUT].contains(&code)
 }
 
 /// How objects were chosen.
@@ -161,4 +195,25 @@ async fn in_files(
     };
     problems.for_each(|problem| printer.diagnostic(&problem));
     Err(first.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_concerns_one_of_several_objects_is_noted() {
+        let check = |choice: Choice, code: Code, expected: bool| {
+            let mut unshown = Unshown::default();
+            let failure = Failure::from(Diagnostic::error(code, "no"));
+            let noted = unshown.or_note::<()>(choice, Err(failure));
+            assert_eq!(noted.is_ok(), expected, "{choice:?} {}", code.name());
+            assert_eq!(unshown.0.len(), usize::from(expected));
+        };
+        check(Choice::Named, codes::OBJECT_MISSING, true);
+        check(Choice::Selected, cluster::codes::PERMISSION_DENIED, true);
+        check(Choice::One, codes::OBJECT_MISSING, false);
+        check(Choice::Selected, cluster::codes::CONNECTION_FAILED, false);
+        check(Choice::InFiles, cluster::codes::AUTHENTICATION_FAILED, false);
+    }
 }
