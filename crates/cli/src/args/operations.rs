@@ -15,7 +15,7 @@ pub(crate) struct Operations {
     /// Include all namespaces
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     pub(crate) all_namespaces: bool,
-    /// Print again whenever one changes, until Ctrl-C
+    /// Reprint on change, until Ctrl-C
     #[arg(short, long)]
     pub(crate) watch: bool,
     #[command(flatten)]

@@ -15,7 +15,7 @@ Examples:
 pub(crate) struct Tree {
     #[command(flatten)]
     pub(crate) objects: ObjectArgs,
-    /// Print again whenever it changes, until Ctrl-C; only for one object
+    /// Reprint on change, until Ctrl-C; only for one object
     #[arg(short, long)]
     pub(crate) watch: bool,
 }

@@ -67,7 +67,7 @@ fn type_name(words: &[String]) -> Result<TypeName, Failure> {
 /// The XR itself, or the one that a claim is bound to.
 async fn composite(cluster: &Cluster, target: ObjectRef) -> Result<ObjectRef, Failure> {
     let no_composite = |why: &str| {
-        Diagnostic::error(codes::NO_COMPOSITE, format!("{target} is no XR")).detail(why).hint(
+        Diagnostic::error(codes::NO_COMPOSITE, format!("{target} is not an XR")).detail(why).hint(
             "Name an XR, or a claim that is bound to one; `plimsoll tree` shows what an object belongs to.",
         )
     };

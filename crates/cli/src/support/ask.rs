@@ -72,7 +72,7 @@ impl From<Unanswered> for Failure {
     fn from(unanswered: Unanswered) -> Self {
         match unanswered {
             Unanswered::TooLarge => {
-                Diagnostic::error(codes::OPERATOR_REFUSED, "the operator's answer is too large to be sent")
+                Diagnostic::error(codes::OPERATOR_REFUSED, "the operator's response exceeds the size limit")
                     .into()
             }
             Unanswered::Failed(diagnostic) => Self::Diagnostic(diagnostic),
@@ -216,7 +216,7 @@ impl<'a> Ask<'a> {
     }
 
     fn silence(&self) -> Diagnostic {
-        Diagnostic::error(codes::OPERATOR_SILENT, "no operator answers in this cluster")
+        Diagnostic::error(codes::OPERATOR_SILENT, "no operator accepted the request")
             .detail(format!("Within {} s, none has taken the request up.", TAKEN_UP.as_secs()))
             .hint(self.advice)
     }

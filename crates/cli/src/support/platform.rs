@@ -78,10 +78,7 @@ pub(crate) async fn review(
         }
         Err(why) => {
             let count = concerned.len();
-            let title = format!(
-                "what the change does to {count} XR{} is not known",
-                if count == 1 { "" } else { "s" }
-            );
+            let title = format!("cannot preview {count} XR{}", if count == 1 { "" } else { "s" });
             let detail = format!("{}. {}", sentence(&why.summary), why.detail);
             let problem = Diagnostic::error(why.code, title).detail(detail.trim().to_owned());
             problems.push(match why.hint {

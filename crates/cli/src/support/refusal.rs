@@ -60,7 +60,7 @@ fn advise(error: &Error, diagnostic: Diagnostic) -> Diagnostic {
                 "Leave the fields to the other managers with --ignore PATH or --leave-to MANAGER, or take them with --take PATH, or all of them with --force-conflicts.",
             ),
             Class::Immutable if is_container(error) => {
-                diagnostic.hint("Revert the change. Its content would go with it, so that --replace leaves it as it is.")
+                diagnostic.hint("Revert the change. --replace skips it: deletion would remove its contents.")
             }
             Class::Immutable => diagnostic.hint(
                 "Revert the change, or delete the object and create it again with --replace.",

@@ -126,7 +126,7 @@ async fn a_record_counts_only_while_our_entry_is_the_one_it_recorded() {
     assert!(planned.contains("Fields Set by Another Manager"), "{planned}");
     let since = run(&ns, &["owners", "cm/a", "--since"]);
     assert!(since.starts_with("exit 1"), "{since}");
-    assert!(in_one_line(&since).contains("it has been applied again without the set"), "{since}");
+    assert!(in_one_line(&since).contains("it was applied again without the set"), "{since}");
 }
 
 #[tokio::test]

@@ -148,7 +148,7 @@ async fn a_claim_leads_to_its_xr() {
         platform.transcript(&platform.run(&["inspect", &format!("apps.{}/web", platform.group)], &[]));
     assert!(shown.contains(&format!("XApp {xr}, main.")), "{shown}");
     let shown = platform.transcript(&platform.run(&["inspect", "configmap/kube-root-ca.crt"], &[]));
-    assert!(shown.contains("error[no-composite]: ConfigMap NS/kube-root-ca.crt is no XR"), "{shown}");
+    assert!(shown.contains("error[no-composite]: ConfigMap NS/kube-root-ca.crt is not an XR"), "{shown}");
     let shown = platform.transcript(&platform.run(&["inspect", &platform.kind(), "none"], &[]));
     assert!(shown.contains("error[object-missing]"), "{shown}");
 }

@@ -149,13 +149,13 @@ async fn operators_come_and_go() {
     assert!(shown.starts_with("exit 1\n"), "{shown}");
     assert!(shown.contains("the only XR is not known\n"), "{shown}");
     let line = in_one_line(&shown);
-    assert!(line.contains("error[operator-silent]: what the change does to 1 XR is not known"), "{shown}");
+    assert!(line.contains("error[operator-silent]: cannot preview 1 XR"), "{shown}");
     assert!(
-        line.contains("No operator answers in this cluster. Within 10 s, none has taken the request up."),
+        line.contains("No operator accepted the request. Within 10 s, none has taken the request up."),
         "{shown}"
     );
     let shown = run(&sandbox, &["inspect", "xapp/a"], &Value::Null);
-    assert!(shown.contains("error[operator-silent]: no operator answers in this cluster"), "{shown}");
+    assert!(shown.contains("error[operator-silent]: no operator accepted the request"), "{shown}");
     // The command renders by itself, if it knows where functions are.
     let address = format!("function-app={endpoint}");
     let shown = run(&sandbox, &["plan", "-f", "-", "--function", &address], &composition(&input("2", None)));

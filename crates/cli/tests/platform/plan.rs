@@ -344,7 +344,7 @@ async fn more_than_fits_into_one_answer_is_asked_for_in_parts() {
     let shown = platform.transcript(&platform.run(&["plan", "-f", "-"], &[&changed]));
     assert!(shown.starts_with("exit 1\n"), "{}", &shown[..shown.len().min(2000)]);
     assert!(
-        in_one_line(&shown).contains("too large to be sent"),
+        in_one_line(&shown).contains("exceeds the size limit"),
         "{}",
         &shown[shown.len().saturating_sub(3000)..]
     );

@@ -24,7 +24,7 @@ pub(super) struct Since {
 impl Since {
     pub(super) async fn of(session: &Session, target: &ObjectRef, live: &Observed) -> Result<Self, Failure> {
         let unknown = |why: String, hint: &str| {
-            let title = format!("nothing is known of an earlier apply of {target}");
+            let title = format!("no apply record for {target}");
             Diagnostic::error(codes::RECORD_MISSING, title).detail(why).hint(hint)
         };
         let id = live.object()["metadata"]["labels"][PART_OF].as_str().ok_or_else(|| {
@@ -38,7 +38,7 @@ impl Since {
         })?;
         if !record.is_current(live) {
             let why = format!(
-                "What {} holds is not what the apply of {} left: it has been applied again without the set.",
+                "{}'s fields changed since the apply at {}: it was applied again without the set.",
                 record.manager(),
                 record.applied_at()
             );

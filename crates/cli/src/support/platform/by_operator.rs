@@ -40,12 +40,12 @@ pub(super) async fn render(
             Ok(_) => {
                 return Err(Diagnostic::error(
                     codes::OPERATOR_REFUSED,
-                    "the operator answered another question",
+                    "the operator's response does not match the request",
                 ));
             }
             Err(Unanswered::TooLarge) if page > 1 => page = page.div_ceil(4),
             Err(Unanswered::TooLarge) => {
-                let why = "what it would be composed of, or the change itself, is too large to be sent; render it here \
+                let why = "what it would be composed of, or the change itself, exceeds the size limit; render it here \
                            with --function NAME=HOST:PORT";
                 previews.push(XrPreview { failure: Some(why.to_owned()), ..XrPreview::default() });
             }
