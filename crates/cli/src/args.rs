@@ -16,6 +16,7 @@ pub(crate) mod function;
 pub(crate) mod inspect;
 pub(crate) mod install;
 pub(crate) mod internal;
+pub(crate) mod kubectl;
 mod leading_options;
 pub(crate) mod migrate;
 pub(crate) mod objects;

@@ -10,11 +10,11 @@ mod support;
 
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use clap_complete::CompleteEnv;
 
-use args::Cli;
+use args::{Cli, kubectl};
 use mimalloc::MiMalloc;
 use support::completion;
 use support::multicall::Program;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 /// Parses the command line; usage and help show the name the program was started by.
 fn parse(program: Program) -> Result<Cli, clap::Error> {
     let mut command = Cli::command().bin_name(program.command());
-    let matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(advise)?;
+    let matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(kubectl::advise)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if cli.command.merge_leading(&cli.leading) {
         return Ok(cli);
@@ -54,36 +54,6 @@ fn parse(program: Program) -> Result<Cli, clap::Error> {
         "'{name}' does not accept the options before it, which are for commands that connect to a cluster"
     );
     Err(command.error(ErrorKind::UnknownArgument, message))
-}
-
-/// Commands of kubectl that go by another name here.
-const KNOWN_ELSEWHERE: [(&str, &str); 6] = [
-    ("diff", "plimsoll plan"),
-    ("version", "plimsoll --version"),
-    ("rollout", "plimsoll wait deploy/NAME --for rollout"),
-    ("describe", "plimsoll why TYPE/NAME"),
-    ("get", "plimsoll tree TYPE/NAME"),
-    ("prune", "plimsoll apply --applyset NAME --prune"),
-];
-
-/// Suggests what a user of kubectl may mean, and `-f` if an unexpected argument is the path of a file.
-fn advise(mut error: clap::Error) -> clap::Error {
-    if error.kind() == ErrorKind::UnknownArgument
-        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
-        && std::path::Path::new(typed).exists()
-    {
-        let tip = format!("to pass a file or a folder, write '-f {typed}'").into();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
-    }
-    if error.kind() == ErrorKind::InvalidSubcommand
-        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some((_, ours)) = KNOWN_ELSEWHERE.iter().find(|(theirs, _)| theirs == typed)
-    {
-        let tip = format!("here that is '{ours}'").into();
-        error.remove(ContextKind::SuggestedSubcommand);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
-    }
-    error
 }
 
 /// Shows help or a usage error. clap's status for a usage error is 2, which `plan` uses for changes; ours is 1.

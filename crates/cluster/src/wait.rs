@@ -68,6 +68,11 @@ impl Session {
         observe: impl FnMut(&str),
     ) -> Result<WaitOutcome<T>, Error> {
         let mut wait = Waiter { check, observe, object: None, why: "it has not been read yet".to_owned() };
+        if timeout.is_zero() {
+            let live = self.read(target).await?.map(|reply| reply.object);
+            let end = wait.evaluate(live);
+            return Ok(end.unwrap_or(WaitOutcome::TimedOut { why: wait.why, object: wait.object }));
+        }
         match tokio::time::timeout(timeout, wait.run(self, target)).await {
             Ok(outcome) => outcome,
             Err(_) => Ok(WaitOutcome::TimedOut { why: wait.why, object: wait.object }),

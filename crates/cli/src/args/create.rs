@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::cluster::ClusterArgs;
 use super::files::FileArgs;
+use super::plan::DryRun;
 
 #[derive(Args, Debug)]
 #[command(after_help = "Exit status: 0 all objects are created, 1 one is not, 130 interrupted
@@ -21,6 +22,9 @@ pub(crate) struct Create {
     /// Field manager to write as
     #[arg(long, value_name = "NAME", default_value = "plimsoll")]
     pub(crate) field_manager: String,
+    /// Ask the API server whether each object could be created, and create nothing
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "none", default_missing_value = "server")]
+    pub(crate) dry_run: DryRun,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }

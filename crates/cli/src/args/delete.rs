@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::applyset::ParentName;
 use super::objects::ObjectArgs;
+use super::plan::DryRun;
 use super::values::duration;
 use crate::support::completion;
 
@@ -21,7 +22,7 @@ Examples:
   plimsoll delete jobs -l app=shop --ignore-not-found
   plimsoll delete pvc/orders --cascade foreground
   plimsoll delete --applyset shop
-  plimsoll delete ns/shop --force --timeout 1m")]
+  plimsoll delete ns/shop --remove-finalizers --timeout 1m")]
 pub(crate) struct Delete {
     #[command(flatten)]
     pub(crate) objects: ObjectArgs,
@@ -47,11 +48,17 @@ pub(crate) struct Delete {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Request the deletion and return without waiting
-    #[arg(long, conflicts_with = "force")]
+    #[arg(long, conflicts_with_all = ["remove_finalizers", "force"])]
     pub(crate) no_wait: bool,
     /// Remove finalizers after the timeout; the cleanup they stand for does not happen
     #[arg(long)]
+    pub(crate) remove_finalizers: bool,
+    /// The former name of --remove-finalizers; kubectl's means something else
+    #[arg(long, hide = true)]
     pub(crate) force: bool,
+    /// Ask the API server whether each object could be deleted, and delete nothing
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "none", default_missing_value = "server")]
+    pub(crate) dry_run: DryRun,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]

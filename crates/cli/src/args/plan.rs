@@ -150,6 +150,7 @@ const PLANNED: [&str; 16] = [
 
 #[derive(Args, Debug)]
 #[command(
+    arg = super::kubectl::server_side(),
     after_help = "Exit status: 0 everything is applied (and ready, with --wait), 1 something is not, 130 interrupted
 
 Examples:

@@ -13,6 +13,12 @@ pub(super) fn go_duration(text: &str) -> Result<GoDuration, String> {
     }
 }
 
+/// The same, and zero, also without a unit.
+pub(super) fn go_duration_or_zero(text: &str) -> Result<GoDuration, String> {
+    let is_zero = text.parse::<GoDuration>().is_ok_and(|duration| duration == GoDuration::default());
+    if is_zero { Ok(GoDuration::default()) } else { go_duration(text) }
+}
+
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     go_duration(text).map(|duration| duration.to_std().expect("it is positive"))
 }
@@ -42,6 +48,15 @@ mod tests {
         for invalid in ["0", "-1s", "60", "soon"] {
             assert!(duration(invalid).is_err(), "{invalid}");
         }
+    }
+
+    #[test]
+    fn some_durations_may_be_zero() {
+        for zero in ["0", "0s"] {
+            assert_eq!(go_duration_or_zero(zero), Ok(GoDuration::default()), "{zero}");
+        }
+        assert_eq!(go_duration_or_zero("1m"), go_duration("1m"));
+        assert!(go_duration_or_zero("-1s").is_err());
     }
 
     #[test]

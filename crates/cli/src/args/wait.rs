@@ -9,7 +9,7 @@ use manifest::GoDuration;
 use readiness::WrittenWait;
 
 use super::objects::ObjectArgs;
-use super::values::go_duration;
+use super::values::go_duration_or_zero;
 use crate::support::completion;
 
 #[derive(Args, Debug)]
@@ -40,8 +40,8 @@ pub(crate) struct Wait {
     /// Print values of Secrets instead of masking them
     #[arg(long)]
     pub(crate) show_secrets: bool,
-    /// Time limit, including the time until the objects exist
-    #[arg(long, value_name = "DURATION", value_parser = go_duration, default_value = "10m")]
+    /// Time limit, including the time until the objects exist; 0 checks once
+    #[arg(long, value_name = "DURATION", value_parser = go_duration_or_zero, default_value = "10m")]
     pub(crate) timeout: GoDuration,
 }
 
@@ -64,12 +64,29 @@ impl FromStr for WaitFor {
     }
 }
 
-/// Translates kubectl's `jsonpath=…` to our notation.
+/// Translates kubectl's `jsonpath=…` to our notation. As for kubectl, the braces, the first dot and quotes around the value may be
+/// there or not.
 fn from_kubectl(text: &str) -> Cow<'_, str> {
-    match text.strip_prefix("jsonpath=").map(|path| (path, path.rsplit_once("}="))) {
-        None => text.into(),
-        Some((_, Some((path, value)))) => format!("value={path}}}={value}").into(),
-        Some((path, None)) => format!("field={path}").into(),
+    let Some(written) = text.strip_prefix("jsonpath=") else { return text.into() };
+    let in_braces = |path: &str| match path.strip_prefix('{').and_then(|path| path.strip_suffix('}')) {
+        Some(_) => path.to_owned(),
+        None => format!("{{.{}}}", path.trim_start_matches('.')),
+    };
+    let mut depth = 0_usize;
+    let end = written.find(|character| {
+        match character {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        character == '=' && depth == 0
+    });
+    match end {
+        Some(end) => {
+            let value = written[end + 1..].trim_matches(['"', '\'']);
+            format!("value={}={value}", in_braces(&written[..end])).into()
+        }
+        None => format!("field={}", in_braces(written)).into(),
     }
 }
 
@@ -82,6 +99,19 @@ mod tests {
         let check = |text: &str, ours: &str| assert_eq!(from_kubectl(text), ours, "{text}");
         check("jsonpath={.status.phase}=Running", "value={.status.phase}=Running");
         check("jsonpath={.status.ip}", "field={.status.ip}");
+        check("jsonpath=.status.phase=Running", "value={.status.phase}=Running");
+        check("jsonpath=status.phase=Running", "value={.status.phase}=Running");
+        check(r#"jsonpath={.status.phase}="Running""#, "value={.status.phase}=Running");
+        check("jsonpath=.status.ip", "field={.status.ip}");
+        check(
+            r#"jsonpath={.status.conditions[?(@.type=="Ready")].status}=True"#,
+            r#"value={.status.conditions[?(@.type=="Ready")].status}=True"#,
+        );
+        check(
+            r#"jsonpath=.status.conditions[?(@.type=="Ready")].status"#,
+            r#"field={.status.conditions[?(@.type=="Ready")].status}"#,
+        );
+        check("jsonpath={.data.k}=a=b", "value={.data.k}=a=b");
         check("condition=Ready=false", "condition=Ready=false");
         check("value=status.phase=Bound", "value=status.phase=Bound");
         assert!(matches!("delete".parse(), Ok(WaitFor::Deletion)));

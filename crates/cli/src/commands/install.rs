@@ -69,8 +69,8 @@ async fn install(args: &Install, objects: &[Value], printer: &mut Printer) -> Ou
     }
     let mut exit = applied;
     if !obsolete.is_empty() {
-        let removed = delete::delete_all(&cluster.session, obsolete, &cluster::Delete::of, printer).await;
-        exit = delete::finish(printer, &removed)?;
+        let removed = delete::delete_all(&cluster.session, obsolete, &cluster::Delete::of, printer).await?;
+        exit = delete::finish(printer, &removed, false)?;
     }
     printer.message(format_args!(
         "{DIM}check it with{DIM:#} {LITERAL}plimsoll doctor{LITERAL:#}{DIM}, remove it with{DIM:#} {LITERAL}plimsoll uninstall{LITERAL:#}"

@@ -44,7 +44,12 @@ pub(super) fn run(args: &Uninstall, printer: &mut Printer) -> Outcome {
         ] {
             let how =
                 |target: &ObjectRef| Delete { propagation, timeout: args.timeout, ..Delete::of(target) };
-            results.extend(delete::delete_all(session, targets, &how, printer).await);
+            if !delete::is_interrupted(&results) {
+                results.extend(delete::delete_all(session, targets, &how, printer).await?);
+            }
+        }
+        if delete::is_interrupted(&results) {
+            return delete::finish(printer, &results, false);
         }
         let namespace = namespace_object(&installed.namespace);
         let mut foreign = None;
@@ -52,14 +57,14 @@ pub(super) fn run(args: &Uninstall, printer: &mut Printer) -> Outcome {
             foreign = foreign_content(session, &namespace).await?;
             if foreign.is_none() {
                 let how = |target: &ObjectRef| Delete { timeout: args.timeout, ..Delete::of(target) };
-                results.extend(delete::delete_all(session, vec![namespace], &how, printer).await);
+                results.extend(delete::delete_all(session, vec![namespace], &how, printer).await?);
             }
         }
         if results.is_empty() {
             printer.message(format_args!("nothing is installed in namespace {}", installed.namespace));
             return Ok(Exit::Success);
         }
-        let exit = delete::finish(printer, &results)?;
+        let exit = delete::finish(printer, &results, false)?;
         if let Some(foreign) = foreign {
             printer.message(format_args!(
                 "{DIM}kept: namespace {}, which still contains {foreign}{DIM:#}",

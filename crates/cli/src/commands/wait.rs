@@ -8,11 +8,12 @@ use diag::Diagnostic;
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use indicatif::ProgressBar;
 use manifest::{GoDuration, GroupVersionKind, Namespace, ObjectRef, secret};
-use readiness::{Check, Cut, Health, Mode, Wait, Written, WrittenWait};
+use readiness::{Check, Cut, Health, Mode, Wait, WrittenWait};
 use serde_json::{Value, json};
 
 use crate::args::wait::{Wait as Args, WaitFor};
 use crate::codes;
+use crate::support::concurrency::all;
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::mask_key::MASK_KEY;
 use crate::support::object_json;
@@ -39,6 +40,9 @@ pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
             waits.push((target, goals));
         }
         warn_of_unreported(session, &waits, printer).await;
+        if targets.choice != Choice::Selected && args.timeout > GoDuration::default() {
+            announce_absent(session, &waits, printer).await;
+        }
         let bar = printer.spinner();
         let mut ended: FuturesUnordered<_> = waits
             .iter()
@@ -69,6 +73,20 @@ pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
         let is_met = results.iter().all(|(_, result)| result.is_met);
         Ok(if is_met { Exit::Success } else { Exit::Failure })
     })
+}
+
+/// Says at once what does not exist: its name may be misspelt.
+async fn announce_absent(session: &Session, waits: &[(&ObjectRef, Vec<Goal>)], printer: &mut Printer) {
+    let is_waited_for = |target: &ObjectRef, goal: &Goal| match goal {
+        Goal::Presence { wanted, .. } => *wanted,
+        // The wait for what never comes ends at once.
+        Goal::State(wait) => matches!(wait.check_absent(&target.gvk), Check::NotYet(_)),
+    };
+    let looked_at = waits.iter().filter(|(target, goals)| goals.iter().all(|it| is_waited_for(target, it)));
+    let reads = looked_at.map(async |(target, _)| (*target, session.read(target).await));
+    for (target, _) in all(reads).await.iter().filter(|(_, read)| matches!(read, Ok(None))) {
+        printer.message(format_args!("{target} does not exist yet; waiting"));
+    }
 }
 
 /// A selection without objects: they are gone, if that is what was waited for.
@@ -262,8 +280,6 @@ fn parse(
     target: &ObjectRef,
     printer: &mut Printer,
 ) -> Result<Wait, Failure> {
-    let timeout = Written::Known(args.timeout.to_string());
-    let written = WrittenWait { timeout, ..written.clone() };
     let parsed = written.parse(Some(&target.gvk), Cut::Root);
     // The wait for a condition that never comes ends at once, and says so.
     let said_later = |problem: &Diagnostic| problem.code == readiness::codes::UNKNOWN_CONDITION;
@@ -275,7 +291,8 @@ fn parse(
         }
         printer.diagnostic(&problem);
     }
-    Ok(parsed.wait.expect("the arguments have a mode and a timeout"))
+    let wait = parsed.wait.expect("the arguments have a mode");
+    Ok(Wait { timeout: args.timeout, ..wait })
 }
 
 /// Warns of conditions that no object of a kind has, although some report others: the name may be wrong.

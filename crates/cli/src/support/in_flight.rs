@@ -49,6 +49,11 @@ impl InFlight {
         self.show();
     }
 
+    /// Prints without disturbing the line.
+    pub(crate) fn beside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
     /// Removes the line when all work is done.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();

@@ -141,6 +141,15 @@ impl Printer {
         self.output(data, names, text)
     }
 
+    /// A result of a command that changes something, as soon as it is known: only for people, who have not asked for quiet.
+    pub(crate) fn progress_line(&mut self, text: impl fmt::Display) -> io::Result<()> {
+        if self.quiet || self.format != Format::Text {
+            return Ok(());
+        }
+        self.data(text)?;
+        self.stdout.flush()
+    }
+
     /// A table: the first row is the header. On a terminal, long cells are shortened until it fits.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         let is_terminal = io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();

@@ -90,6 +90,18 @@ pub(crate) fn transcript(output: &Output, namespace: &Namespace) -> String {
     transcript
 }
 
+/// A transcript whose lines of standard output are sorted: what is deleted together does not end in an order.
+pub(crate) fn sorted(transcript: &str) -> String {
+    let Some((before, rest)) = transcript.split_once("--- stdout\n") else { return transcript.to_owned() };
+    let (stdout, after) = match rest.split_once("--- stderr\n") {
+        Some((stdout, after)) => (stdout, format!("--- stderr\n{after}")),
+        None => (rest, String::new()),
+    };
+    let mut lines: Vec<&str> = stdout.lines().collect();
+    lines.sort_unstable();
+    format!("{before}--- stdout\n{}\n{after}", lines.join("\n"))
+}
+
 /// The text on one line, for comparisons regardless of line breaks.
 pub(crate) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

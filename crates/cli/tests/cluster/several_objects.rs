@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{run, run_with};
+use crate::program::{run, run_with, sorted};
 
 async fn namespace() -> Namespace {
     Sandbox::shared().namespace("cli-several").await
@@ -100,8 +100,31 @@ async fn why_tree_and_owners_answer_for_each_object() {
     other-manager
     other-manager
     ");
-    // One that is missing makes the whole answer wrong.
-    assert!(run(&ns, &["why", "cm/a", "cm/none"]).starts_with("exit 1"));
+    // One that is missing does not hide the others.
+    for (command, expected) in [
+        ("why", "ConfigMap NS/b reports no status, and nothing it owns has a problem"),
+        ("tree", "ConfigMap b "),
+        ("owners", "# ConfigMap NS/b"),
+    ] {
+        let said = run(&ns, &[command, "cm/none", "cm/b"]);
+        assert!(said.starts_with("exit 1") && said.contains(expected), "{command}: {said}");
+        assert!(
+            said.contains("error[object-missing]: ConfigMap NS/none does not exist"),
+            "{command}: {said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn trees_of_all_namespaces_say_where_they_are() {
+    let ns = with_maps().await;
+    let everywhere = std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        .args(["tree", "cm", "-l", "app=db", "-A"])
+        .env("KUBECONFIG", Sandbox::shared().kubeconfig())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&everywhere.stdout).into_owned();
+    assert!(said.contains(&format!("ConfigMap {}/c ", ns.name())), "{said}");
 }
 
 fn json_of(transcript: &str) -> Value {
@@ -145,7 +168,7 @@ async fn several_goals_are_all_or_any() {
 #[tokio::test]
 async fn selected_objects_are_deleted_and_the_rest_stays() {
     let ns = with_maps().await;
-    insta::assert_snapshot!(run(&ns, &["delete", "cm", "-l", "app=web"]), @r"
+    insta::assert_snapshot!(sorted(&run(&ns, &["delete", "cm", "-l", "app=web"])), @r"
     exit 0
     --- stdout
     - ConfigMap NS/a is gone
@@ -164,7 +187,7 @@ async fn selected_objects_are_deleted_and_the_rest_stays() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&everywhere.stderr).into_owned();
-    assert!(said.contains("an object is not deleted by its name in all namespaces"), "{said}");
+    assert!(said.contains("--all-namespaces cannot be used with a name"), "{said}");
     assert!(ns.get(&map("c", "")).await.is_some());
 }
 
@@ -178,6 +201,11 @@ async fn objects_are_created_with_the_names_that_the_server_generates() {
     let names: Vec<&str> = created.lines().filter_map(|line| line.strip_prefix("configmap/")).collect();
     assert_eq!(names.len(), 3, "{created}");
     assert_eq!(names.iter().filter(|name| name.starts_with("run-")).count(), 2, "{created}");
+    let possible = run_with(&ns, &["create", "-f", "-", "--dry-run"], &map("other", "web").to_string());
+    assert_eq!(possible, "exit 0\n--- stdout\n+ ConfigMap NS/other would be created\n");
+    assert_eq!(ns.get(&map("other", "web")).await, None);
+    let again = run_with(&ns, &["create", "-f", "-", "-o", "json"], &map("fixed", "web").to_string());
+    assert!(again.starts_with("exit 1\n") && again.contains(r#""code": "object-already-exists""#), "{again}");
     let again = run_with(&ns, &["create", "-f", "-"], &map("fixed", "web").to_string());
     assert!(again.starts_with("exit 1\n--- stdout\n! ConfigMap NS/fixed was not created\n"), "{again}");
     assert!(again.contains("change it with `plimsoll apply`"), "{again}");

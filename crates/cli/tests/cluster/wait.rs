@@ -78,6 +78,7 @@ async fn a_wait_that_times_out_is_explained() {
     insta::assert_snapshot!(run(&ns, &["wait", "cm/none", "--for", "field=data.x", "--timeout", "100ms"]), @r#"
     exit 1
     --- stderr
+    ConfigMap NS/none does not exist yet; waiting
     error[wait-did-not-appear]: Wait Operation Failed
       object: ConfigMap NS/none
 
@@ -275,13 +276,26 @@ async fn an_invalid_wait_is_refused_at_once() {
 async fn the_forms_of_kubectl_are_understood() {
     let ns = namespace().await;
     ns.apply_as("other-manager", &settings("red")).await;
-    for wanted in ["jsonpath={.data.colour}=red", "create"] {
+    for wanted in ["jsonpath={.data.colour}=red", "jsonpath=.data.colour=red", "create"] {
         let transcript = run(&ns, &["wait", "cm/settings", "--for", wanted]);
         assert!(transcript.starts_with("exit 0"), "{wanted}: {transcript}");
+    }
+    // Without time, everything is looked at once.
+    for (wanted, object, expected) in [
+        ("value=data.colour=red", "cm/settings", "exit 0"),
+        ("value=data.colour=blue", "cm/settings", "exit 1"),
+        ("create", "cm/settings", "exit 0"),
+        ("delete", "cm/settings", "exit 1"),
+        ("delete", "cm/none", "exit 0"),
+        ("rollout", "cm/none", "exit 1"),
+    ] {
+        let transcript = run(&ns, &["wait", object, "--for", wanted, "--timeout", "0"]);
+        assert!(transcript.starts_with(expected), "{object} {wanted}: {transcript}");
     }
     insta::assert_snapshot!(run(&ns, &["wait", "cm/none", "--for", "create", "--timeout", "100ms"]), @"
     exit 1
     --- stderr
+    ConfigMap NS/none does not exist yet; waiting
     error[object-missing]: ConfigMap NS/none does not exist after 100ms
 
       Last state: it does not exist.
