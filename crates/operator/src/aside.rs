@@ -15,7 +15,7 @@ use crate::rivals::Rival;
 use crate::runtime::client::{ApiError, MANAGER, ObjectClient, Part};
 
 /// The condition on XRDs and cloud resources that another engine serves. It is absent while this operator serves them.
-pub(crate) const CONDITION: &str = "ServedByPlimsoll";
+pub const CONDITION: &str = "ServedByPlimsoll";
 
 /// Reports on what `half` served that `rival` serves it now.
 pub(crate) async fn step_aside(client: &ObjectClient, half: Half, added: &Catalogue, rival: &Rival) {

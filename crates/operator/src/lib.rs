@@ -20,7 +20,7 @@ mod rivals;
 mod run;
 pub mod runtime;
 
-pub use aside::{composed_kinds, release_health};
+pub use aside::{CONDITION as CONDITION_SERVED, composed_kinds, release_health};
 pub use composition::{denied_verbs, function_secret, installed_by_crossplane};
 pub use options::{FunctionOptions, Half, Options, TenantOptions};
 pub use rivals::{Engine, Rival};

@@ -54,7 +54,7 @@ pub(crate) struct MigrateClaim {
     /// Claim, as in `web/shop`
     #[arg(value_name = "TYPE/NAME")]
     pub(crate) claim: TypeName,
-    /// Kind of the new XR, from an XRD of scope Namespaced [default: the only one called as the claim's]
+    /// Kind of the new XR, from an XRD of scope Namespaced [default: the only one with the claim's kind]
     #[arg(long, value_name = "TYPE")]
     pub(crate) to: Option<String>,
     /// Name of the new XR [default: the claim's]
@@ -63,7 +63,7 @@ pub(crate) struct MigrateClaim {
     /// Composition of the new XR [default: that of its XRD, or the only one for its kind]
     #[arg(long, value_name = "NAME")]
     pub(crate) composition: Option<String>,
-    /// Go on although the two Compositions run different pipelines: what the new one does not name as the old one is deleted
+    /// Go on although the two Compositions run different pipelines; resources named differently are deleted
     #[arg(long)]
     pub(crate) allow_other_pipeline: bool,
     /// Run the migration and verify each step

@@ -1,9 +1,11 @@
 //! `plimsoll migrate`: moves what another system serves to Plimsoll, and back.
 
+mod back;
 mod changes;
 mod claim;
 mod crossplane;
-mod installed;
+mod idle;
+pub(super) mod installed;
 mod inventory;
 mod obstacles;
 mod preview;

@@ -40,6 +40,16 @@ fn content(mut object: Value) -> Value {
     object
 }
 
+/// Adds the finalizer of another controller, or removes it.
+fn hold(world: &World, object: &Value, is_held: bool) {
+    const THEIRS: &str = "example.org/hold";
+    let live = world.get(object).unwrap();
+    let mut finalizers = live["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+    finalizers.retain(|name| name != THEIRS);
+    finalizers.extend(is_held.then(|| THEIRS.into()));
+    world.patch(object, &json!({"metadata": {"finalizers": finalizers}}));
+}
+
 #[test]
 fn a_claim_hands_over_to_a_namespaced_xr_and_nothing_is_deleted_or_recreated() {
     let world = World::new("claim");
@@ -94,9 +104,23 @@ fn a_claim_hands_over_to_a_namespaced_xr_and_nothing_is_deleted_or_recreated() {
     let before: Vec<Value> = children.iter().map(|child| content(world.get(child).unwrap())).collect();
     let secret = named("v1", "Secret", Some("default"), "shop-conn");
     let details = world.get(&secret).unwrap()["data"].clone();
-    let (succeeded, shown) = migrate(&["--to", "webapps", "--apply"]);
-    assert!(succeeded, "{shown}");
-    assert!(shown.contains("done composed resources (3) are the same as before"), "{shown}");
+    // Another controller holds the claim, and the command is interrupted before its last step is done.
+    hold(&world, &claim, true);
+    let steps = ["migrate", "claim", "web/shop", "-n", "default", "--to", "webapps", "--apply"];
+    let mut interrupted = world.command(&steps).spawn().unwrap();
+    world.until_gone(&xr);
+    interrupted.kill().unwrap();
+    interrupted.wait().unwrap();
+    let (succeeded, shown) = migrate(&["--to", "webapps"]);
+    assert!(
+        succeeded && shown.contains("Web default/shop has handed over to WebApp default/shop"),
+        "{shown}"
+    );
+    assert!(shown.contains("is deleted at the end\n  Web default/shop\n"), "{shown}");
+    let (succeeded, shown) = migrate(&["--to", "webapps", "--apply", "--timeout", "1s"]);
+    assert!(!succeeded && shown.contains("Web default/shop: it is not gone in time"), "{shown}");
+    hold(&world, &claim, false);
+    world.until_gone(&claim);
 
     let successor = named(GROUP, "WebApp", Some("default"), "shop");
     let served = world.until(&successor, "it is ready", |it| is_true(it, "Ready") && is_true(it, "Healthy"));

@@ -105,19 +105,21 @@ impl Cluster {
 
     fn start_operator(&self) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        let flags = [
-            "operator",
-            "--controllers=composition",
-            "--leader-elect",
-            "--metrics-address=off",
-            "--health-address=off",
-        ];
-        command.args(flags).env("KUBECONFIG", self.account()).env("NO_COLOR", "1");
+        let flags = ["operator", "--leader-elect", "--metrics-address=off", "--health-address=off"];
+        command.args(flags).args(self.controllers()).env("KUBECONFIG", self.account()).env("NO_COLOR", "1");
         for function in FUNCTIONS {
             command.arg(format!("--function-address={}={}", service(function), self.functions));
         }
         let log = File::create(self.folder.join("operator.log")).unwrap();
         command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    /// The controllers that the Deployment names.
+    fn controllers(&self) -> Option<String> {
+        let deployment = self.get(&["deployment", ACCOUNT, "--namespace", "plimsoll-system"])?;
+        let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array()?.clone();
+        let mut arguments = arguments.iter().filter_map(Value::as_str);
+        arguments.find(|argument| argument.starts_with("--controllers")).map(str::to_owned)
     }
 
     /// A kubeconfig with the account of the operator's Pods, and in their namespace.

@@ -141,12 +141,13 @@ fn installation() -> Vec<Value> {
     let mut objects = vec![json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})];
     for (name, replicas) in [("crossplane", 2), ("crossplane-rbac-manager", 1)] {
         let labels = json!({"app": name, "release": "crossplane"});
+        let env = json!([{"name": "LEADER_ELECTION", "value": "true"}]);
         objects.push(json!({
             "apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
             "spec": {
                 "replicas": replicas, "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "crossplane", "image": "crossplane"}]}},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "crossplane", "image": "crossplane", "env": env}]}},
             },
         }));
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
 
+mod back;
 #[path = "../book/blocks.rs"]
 mod blocks;
 mod chapter;
@@ -53,15 +54,19 @@ impl World {
         Self { _kubelet: kubelet, sandbox, folder, runtime }
     }
 
-    /// Runs `plimsoll`, and returns whether it succeeded and what it printed.
-    pub(crate) fn plimsoll(&self, arguments: &[&str]) -> (bool, String) {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
         command
             .args(arguments)
             .env("KUBECONFIG", self.kubeconfig())
             .env("NO_COLOR", "1")
             .env("COLUMNS", "1000");
-        let output = command.output().unwrap();
+        command
+    }
+
+    /// Runs `plimsoll`, and returns whether it succeeded and what it printed.
+    pub(crate) fn plimsoll(&self, arguments: &[&str]) -> (bool, String) {
+        let output = self.command(arguments).output().unwrap();
         let text = [&output.stdout[..], &output.stderr[..]].concat();
         (output.status.success(), String::from_utf8_lossy(&text).into_owned())
     }

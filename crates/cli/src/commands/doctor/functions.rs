@@ -14,6 +14,8 @@ use operator::function_secret;
 use serde_json::Value;
 
 use super::{Finding, Status};
+use crate::commands::install::installed::label_selector;
+use crate::commands::migrate::installed::Operator;
 use crate::support::age;
 
 const SUBJECT: &str = "function";
@@ -33,20 +35,30 @@ pub(super) async fn check(session: &Session) -> Vec<Finding> {
         }
     };
     let revisions = list("pkg.crossplane.io/v1/FunctionRevision").await.unwrap_or_default();
+    let flags = flags(session).await;
     let mut findings = Vec::new();
     for function in &functions {
         let name = object::name(function).unwrap_or_default();
         let is_active = |revision: &&Object| package::is_of(revision, name) && package::is_active(revision);
-        let is_annotated = object::annotation(function, function::ANNOTATION_ENDPOINT).is_some();
-        let certificate = match revisions.iter().find(is_active).filter(|_| !is_annotated) {
+        let is_elsewhere =
+            flags.contains_key(name) || object::annotation(function, function::ANNOTATION_ENDPOINT).is_some();
+        let certificate = match revisions.iter().find(is_active).filter(|_| !is_elsewhere) {
             Some(active) => certificate(session, active).await,
             None => None,
         };
-        // The flags of the operator are not known here.
-        let location = function::find(name, &BTreeMap::new(), &revisions, &functions).ok();
+        let location = function::find(name, &flags, &revisions, &functions).ok();
         findings.push(describe(function, location.as_ref(), certificate, Timestamp::now()));
     }
     findings
+}
+
+/// The functions that flags of installed operators locate; none if their Deployments cannot be read.
+async fn flags(session: &Session) -> BTreeMap<String, String> {
+    let deployments = "apps/v1/Deployment".parse().expect("a fixed kind");
+    let selection = Selection { labels: Some(label_selector()), ..Selection::default() };
+    let operators = session.list(&deployments, &selection).await.map(|listing| listing.items);
+    let operators = operators.unwrap_or_default().into_iter().map(object::from_value).map(Operator);
+    operators.flat_map(|operator| operator.functions().collect::<Vec<_>>()).collect()
 }
 
 /// The validity of the certificate of a revision, if it can be read.

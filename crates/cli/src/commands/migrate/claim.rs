@@ -9,7 +9,7 @@ mod steps;
 use composition::object;
 use serde_json::{Value, json};
 
-use self::plan::Plan;
+use self::plan::{Finished, Plan, Task};
 use super::switch::named;
 use crate::args::Format;
 use crate::args::migrate::MigrateClaim;
@@ -22,7 +22,13 @@ use crate::support::process::until_interrupted;
 pub(super) fn run(args: &MigrateClaim, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let cluster = Cluster::connect(&args.cluster)?;
-        let plan = Plan::read(args, &cluster).await?;
+        let plan = match Task::read(args, &cluster).await? {
+            Task::HandOver(plan) => plan,
+            Task::DeleteClaim(finished) if args.apply => {
+                return steps::finish(&cluster.session, &finished, args.timeout, printer).await;
+            }
+            Task::DeleteClaim(finished) => return show_last(&finished, printer),
+        };
         if !args.apply {
             return show(&plan, args, printer);
         }
@@ -31,7 +37,7 @@ pub(super) fn run(args: &MigrateClaim, printer: &mut Printer) -> Outcome {
                 .hint("Run the command without --apply to list everything that blocks the migration.")
                 .into());
         }
-        steps::run(&cluster.session, &plan, args.timeout, printer).await
+        steps::hand_over(&cluster.session, &plan, args.timeout, printer).await
     })
 }
 
@@ -73,6 +79,23 @@ fn show(plan: &Plan, args: &MigrateClaim, printer: &mut Printer) -> Outcome {
         printer.structured(&to_json(plan))?;
     }
     Ok(if plan.obstacles.is_empty() { Exit::Success } else { Exit::Failure })
+}
+
+/// What an earlier run has left to do.
+fn show_last(finished: &Finished, printer: &mut Printer) -> Outcome {
+    let (claim, successor) = (finished.claim.to_string(), finished.target.to_string());
+    if printer.format() == Format::Text {
+        printer.data(format_args!("{GOOD}{claim} has handed over to {successor}{GOOD:#}"))?;
+        printer.data(format_args!("{DIM}is deleted at the end{DIM:#}"))?;
+        printer.data(format_args!("  {claim}"))?;
+        printer.message("Nothing was changed. To finish, pass --apply.");
+    } else {
+        printer.structured(&json!({
+            "claim": claim, "composite": null, "successor": finished.successor, "composed": [], "keptSecret": null,
+            "deletedSecret": null, "obstacles": [],
+        }))?;
+    }
+    Ok(Exit::Success)
 }
 
 fn to_json(plan: &Plan) -> Value {

@@ -1,4 +1,4 @@
-//! `plimsoll migrate crossplane`: compositions move from Crossplane to Plimsoll, or back.
+//! `plimsoll migrate crossplane`: compositions move from Crossplane to Plimsoll; `back.rs` has the way back.
 //!
 //! Crossplane has no switch per XRD, so the whole engine is switched. Its providers and functions go on running.
 
@@ -7,7 +7,7 @@ use diag::Diagnostic;
 use operator::release_health;
 
 use super::inventory::Inventory;
-use super::{obstacles, preview, switch};
+use super::{back, obstacles, preview, switch};
 use crate::args::migrate::MigrateCrossplane;
 use crate::codes;
 use crate::support::connect::Cluster;
@@ -29,12 +29,20 @@ pub(super) fn run(args: &MigrateCrossplane, printer: &mut Printer) -> Outcome {
         match (args.apply, args.back) {
             (false, back) => preview::show(&inventory, back, printer),
             (true, false) => to_plimsoll(args, &session, &inventory, printer).await,
-            (true, true) => to_crossplane(args, &session, &inventory, printer).await,
+            (true, true) => back::to_crossplane(args, &session, &inventory, printer).await,
         }
     })
 }
 
-fn failed(error: &Error) -> Failure {
+/// Stops a migration that something blocks.
+pub(super) fn refuse(obstacles: &[String], listing: &str) -> Result<(), Failure> {
+    let Some(obstacle) = obstacles.first() else { return Ok(()) };
+    Err(Diagnostic::error(codes::MIGRATION_BLOCKED, obstacle.clone())
+        .hint(format!("Run `{listing}` to list everything that blocks the migration."))
+        .into())
+}
+
+pub(super) fn failed(error: &Error) -> Failure {
     error.diagnostic("Migrate").into()
 }
 
@@ -44,11 +52,7 @@ async fn to_plimsoll(
     inventory: &Inventory,
     printer: &mut Printer,
 ) -> Outcome {
-    if let Some(obstacle) = obstacles::find(inventory).into_iter().next() {
-        return Err(Diagnostic::error(codes::MIGRATION_BLOCKED, obstacle)
-            .hint("Run `plimsoll migrate crossplane` to list everything that blocks the migration.")
-            .into());
-    }
+    refuse(&obstacles::find(inventory), "plimsoll migrate crossplane")?;
     if inventory.crossplane.is_some() || inventory.running.is_empty() {
         // Left over from an earlier stay, it would be taken for a report on this one.
         release_health(session).await.map_err(|error| failed(&error))?;
@@ -69,13 +73,21 @@ async fn to_plimsoll(
             "Stop what renews it, and run the command again.",
         ));
     }
+    // Without its lease it is as good as stopped only if nothing of it is left that could take the lease again.
+    let left = switch::until_no_pods(session, &inventory.crossplane_deployments, args.timeout).await;
+    if let Some(pod) = left.map_err(|error| failed(&error))? {
+        return Err(stuck(
+            &format!("{pod} of Crossplane is still there"),
+            "Find out what keeps it, such as a node that does not answer, and run the command again.",
+        ));
+    }
     done(printer, "Crossplane has stopped")?;
     for operator in &inventory.operators {
         if switch::scale_up(session, &operator.0).await.map_err(|error| failed(&error))? {
             done(printer, &format!("{}: scaled up", switch::named(&operator.0)))?;
         }
     }
-    let running = switch::until_plimsoll(session, true, args.timeout).await;
+    let running = switch::until_plimsoll(session, args.timeout).await;
     if !running.map_err(|error| failed(&error))? {
         return Err(stuck(
             "Plimsoll's operator is not running",
@@ -103,50 +115,11 @@ async fn to_plimsoll(
     Ok(Exit::Success)
 }
 
-async fn to_crossplane(
-    args: &MigrateCrossplane,
-    session: &Session,
-    inventory: &Inventory,
-    printer: &mut Printer,
-) -> Outcome {
-    for operator in &inventory.operators {
-        if switch::scale_down(session, &operator.0).await.map_err(|error| failed(&error))? {
-            done(printer, &format!("{}: scaled to zero", switch::named(&operator.0)))?;
-        }
-    }
-    let stopped = switch::until_plimsoll(session, false, args.timeout).await;
-    if !stopped.map_err(|error| failed(&error))? {
-        return Err(stuck("Plimsoll's operator is still running", "Stop it, and run the command again."));
-    }
-    done(printer, "Plimsoll's operator has stopped")?;
-    let released = release_health(session).await.map_err(|error| failed(&error))?;
-    done(printer, &format!("removed the condition Healthy from {released} objects"))?;
-    for deployment in &inventory.crossplane_deployments {
-        if switch::scale_up(session, deployment).await.map_err(|error| failed(&error))? {
-            done(printer, &format!("{}: scaled up", switch::named(deployment)))?;
-        }
-    }
-    let running = switch::until_crossplane(session, true, args.timeout).await;
-    if !running.map_err(|error| failed(&error))? {
-        return Err(stuck(
-            "Crossplane does not hold its lease yet",
-            "Read the log of its Deployment, and run the command again.",
-        ));
-    }
-    done(printer, "Crossplane is running")?;
-    // Last, since they refuse requests that Crossplane does not answer.
-    for webhooks in switch::changed_webhooks(session).await.map_err(|error| failed(&error))? {
-        switch::restore_failures(session, &webhooks).await.map_err(|error| failed(&error))?;
-        done(printer, &format!("{}: failurePolicy Fail", switch::named(&webhooks)))?;
-    }
-    Ok(Exit::Success)
-}
-
-fn done(printer: &mut Printer, what: &str) -> Result<(), Failure> {
+pub(super) fn done(printer: &mut Printer, what: &str) -> Result<(), Failure> {
     Ok(printer.data(format_args!("{GOOD}done{GOOD:#} {what}"))?)
 }
 
-fn stuck(what: &str, hint: &str) -> Failure {
+pub(super) fn stuck(what: &str, hint: &str) -> Failure {
     Diagnostic::error(codes::MIGRATION_STUCK, what).hint(hint).into()
 }
 

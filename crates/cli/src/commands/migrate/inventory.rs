@@ -14,6 +14,7 @@ use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use operator::{Engine, Half, Rival, installed_by_crossplane};
 use serde_json::Value;
 
+use super::idle::Idle;
 use super::installed::Operator;
 use super::rights;
 use crate::commands::install::installed::label_selector;
@@ -58,6 +59,8 @@ pub(super) struct Inventory {
     pub(super) usages: usize,
     /// Packages that only Crossplane upgrades.
     pub(super) packages: Vec<String>,
+    /// What only Crossplane acts on.
+    pub(super) idle: Vec<Idle>,
 }
 
 /// An XRD with everything that it defines.
@@ -108,6 +111,7 @@ impl Inventory {
             let named = found.iter().filter_map(object::name);
             inventory.packages.extend(named.map(|name| format!("{kind} {name}")));
         }
+        inventory.idle = Idle::read(session).await?;
         Ok(inventory)
     }
 

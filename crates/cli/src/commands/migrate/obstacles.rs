@@ -1,4 +1,4 @@
-//! What blocks a migration: everything that Plimsoll could not serve, found before Crossplane stops.
+//! What blocks a migration: everything that the other engine could not serve, found before the first one stops.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,9 @@ use composition::object;
 use composition::protocol::Object;
 use diag::Diagnostic;
 
+use super::installed::{elects_leader, is_crossplane};
 use super::inventory::Inventory;
+use super::switch::named;
 
 pub(super) fn find(inventory: &Inventory) -> Vec<String> {
     let mut obstacles = Vec::new();
@@ -17,6 +19,7 @@ pub(super) fn find(inventory: &Inventory) -> Vec<String> {
                 .to_owned(),
         );
     }
+    obstacles.extend(unseen(inventory));
     for offer in &inventory.offers {
         if let Err(found) = &offer.definition {
             let why = in_words(found);
@@ -54,6 +57,27 @@ pub(super) fn find(inventory: &Inventory) -> Vec<String> {
         ));
     }
     obstacles
+}
+
+/// What blocks the way back.
+pub(super) fn find_back(inventory: &Inventory) -> Vec<String> {
+    let is_there =
+        inventory.crossplane.is_some() || inventory.crossplane_deployments.iter().any(is_crossplane);
+    let absent = (!is_there).then(|| {
+        "Crossplane is not installed: there is no Deployment labelled app=crossplane, and nothing would serve XRs and claims. Install it with zero replicas"
+            .to_owned()
+    });
+    absent.into_iter().chain(unseen(inventory)).collect()
+}
+
+/// Crossplane without a lease, which Plimsoll's operator would never make way for.
+fn unseen(inventory: &Inventory) -> Option<String> {
+    let mut deployments = inventory.crossplane_deployments.iter();
+    let unseen = deployments.find(|it| is_crossplane(it) && !elects_leader(it))?;
+    Some(format!(
+        "{} does not elect a leader, so Plimsoll's operator cannot see that Crossplane runs. Set leaderElection=true in the values of its chart",
+        named(unseen)
+    ))
 }
 
 /// The functions that a Composition calls, or why it cannot be served.
@@ -115,6 +139,41 @@ mod tests {
             &Inventory::default(),
             &["Plimsoll's operator is not installed. Install it with `plimsoll install`"],
         );
+    }
+
+    /// The Deployment of Crossplane.
+    fn crossplane(leader_election: &str) -> Object {
+        let env = json!([{"name": "LEADER_ELECTION", "value": leader_election}]);
+        object::from_value(json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "crossplane", "namespace": "c", "labels": {"app": "crossplane"}},
+            "spec": {"replicas": 0, "template": {"spec": {"containers": [{"env": env}]}}},
+        }))
+    }
+
+    #[test]
+    fn only_an_installed_crossplane_can_take_over_again() {
+        let check = |crossplane_deployments: Vec<Object>, expected: Option<&str>| {
+            let inventory = Inventory { crossplane_deployments, ..fine() };
+            let found = find_back(&inventory);
+            assert_eq!(found.len(), usize::from(expected.is_some()), "{found:#?}");
+            assert!(found.iter().all(|found| found.starts_with(expected.unwrap_or_default())), "{found:#?}");
+        };
+        check(vec![crossplane("true")], None);
+        check(vec![], Some("Crossplane is not installed"));
+        let manager = json!({"metadata": {"labels": {"app": "crossplane-rbac-manager"}}});
+        check(vec![object::from_value(manager)], Some("Crossplane is not installed"));
+        check(vec![crossplane("false")], Some("Deployment c/crossplane does not elect a leader"));
+    }
+
+    #[test]
+    fn a_crossplane_without_a_lease_blocks_a_migration() {
+        let with = |leader_election| Inventory {
+            crossplane_deployments: vec![crossplane(leader_election)],
+            ..fine()
+        };
+        check(&with("true"), &[]);
+        check(&with("false"), &["Deployment c/crossplane does not elect a leader"]);
     }
 
     #[test]

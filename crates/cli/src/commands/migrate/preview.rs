@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 use super::changes;
 use super::crossplane::first;
+use super::idle::Idle;
+use super::installed::Operator;
 use super::inventory::Inventory;
 use super::obstacles;
 use super::switch::{is_scaled_down, named};
@@ -115,6 +117,7 @@ fn to_plimsoll(inventory: &Inventory) -> Preview {
     preview.keeps.extend(
         inventory.packages.iter().map(|name| format!("{name}: not upgraded while Crossplane is stopped")),
     );
+    preview.keeps.extend(inventory.idle.iter().map(Idle::to_string));
     if inventory.usages > 0 {
         preview
             .keeps
@@ -124,7 +127,7 @@ fn to_plimsoll(inventory: &Inventory) -> Preview {
 }
 
 fn to_crossplane(inventory: &Inventory) -> Preview {
-    let mut preview = Preview::default();
+    let mut preview = Preview { obstacles: obstacles::find_back(inventory), ..Preview::default() };
     for offer in &inventory.offers {
         preview.takes.push(format!("CompositeResourceDefinition {}", offer.name));
     }
@@ -134,9 +137,13 @@ fn to_crossplane(inventory: &Inventory) -> Preview {
             "Function {name}, which Crossplane installs again from its package: {revision} runs in a namespace of Plimsoll's"
         ));
     }
-    let operators = inventory.operators.iter().map(|operator| &operator.0);
-    let running = operators.filter(|it| !is_scaled_down(it));
-    preview.changes.extend(running.map(|it| format!("{}: scaled to zero", named(it))));
+    let (run_on, stop): (Vec<&Operator>, Vec<&Operator>) =
+        inventory.operators.iter().partition(|operator| operator.runs_on());
+    let running = stop.iter().filter(|it| !is_scaled_down(&it.0));
+    preview.changes.extend(running.map(|it| format!("{}: scaled to zero", named(&it.0))));
+    preview.keeps.extend(run_on.iter().map(|it| {
+        format!("{}: runs on for Oracle Cloud, and leaves compositions to Crossplane", named(&it.0))
+    }));
     preview.changes.push(format!(
         "the condition Healthy is removed from XRs ({}) and claims ({})",
         inventory.xrs(),
@@ -174,9 +181,37 @@ fn to_json(inventory: &Inventory, preview: &Preview) -> Value {
         "webhooks": names(&mut inventory.webhooks.iter()),
         "usages": inventory.usages,
         "packages": inventory.packages,
+        "idle": inventory.idle.iter().map(|it| json!({"kind": it.kind, "count": it.count})).collect::<Vec<_>>(),
         "takes": preview.takes,
         "changes": preview.changes,
         "unchanged": preview.keeps,
         "obstacles": preview.obstacles,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_back_says_which_operators_stop() {
+        let operator = |arguments: &[&str]| {
+            let pod = json!({"containers": [{"args": arguments}]});
+            Operator(object::from_value(json!({
+                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "op", "namespace": "n"},
+                "spec": {"replicas": 2, "template": {"spec": pod}},
+            })))
+        };
+        let check = |arguments: &[&str], changes: usize, keeps: &[&str]| {
+            let operators = vec![operator(arguments)];
+            let preview = to_crossplane(&Inventory { operators, ..Inventory::default() });
+            let stops = preview.changes.iter().filter(|it| *it == "Deployment n/op: scaled to zero");
+            assert_eq!(stops.count(), changes, "{preview:#?}");
+            assert_eq!(preview.keeps, keeps);
+            assert_eq!(preview.obstacles.len(), 1, "there is no Crossplane: {preview:#?}");
+        };
+        let kept = "Deployment n/op: runs on for Oracle Cloud, and leaves compositions to Crossplane";
+        check(&["operator"], 0, &[kept]);
+        check(&["operator", "--controllers=composition"], 1, &[]);
+    }
 }

@@ -1,13 +1,14 @@
 //! The steps of a switch. Each changes little, remembers what it changed in an annotation, and can be repeated.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use cluster::{Error, PatchType, Selection, Session, Write};
 use composition::condition::{Conditions, HEALTHY};
 use composition::object;
 use composition::protocol::Object;
-use manifest::ObjectRef;
-use operator::{Engine, Half, composed_kinds};
+use manifest::{Namespace, ObjectRef};
+use operator::{CONDITION_SERVED as SERVED, Engine, Half, Rival, composed_kinds};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -25,7 +26,7 @@ pub(super) fn named(object: &Object) -> String {
     ObjectRef::of(object).map_or_else(|_| "an object".to_owned(), |target| target.to_string())
 }
 
-fn replicas(deployment: &Object) -> i64 {
+pub(super) fn replicas(deployment: &Object) -> i64 {
     object::nested(deployment, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1)
 }
 
@@ -142,9 +143,67 @@ pub(super) async fn until_crossplane(
     until(timeout, async || Ok(crossplane.find(session).await?.is_some() == runs)).await
 }
 
-/// Waits until an operator of Plimsoll runs, or none does; whether that happened in time.
-pub(super) async fn until_plimsoll(session: &Session, runs: bool, timeout: Duration) -> Result<bool, Error> {
-    until(timeout, async || Ok(Engine::find_ours(session).await?.is_empty() != runs)).await
+/// Waits until an operator of Plimsoll runs; whether that happened in time.
+pub(super) async fn until_plimsoll(session: &Session, timeout: Duration) -> Result<bool, Error> {
+    until(timeout, async || Ok(!Engine::find_ours(session).await?.is_empty())).await
+}
+
+/// Waits until no operator of Plimsoll runs but those in some namespaces; whether that happened in time.
+pub(super) async fn until_plimsoll_stopped(
+    session: &Session,
+    but: &BTreeSet<&str>,
+    timeout: Duration,
+) -> Result<bool, Error> {
+    let runs_on = |rival: &Rival| rival.lease.split_once('/').is_some_and(|(it, _)| but.contains(it));
+    until(timeout, async || Ok(Engine::find_ours(session).await?.iter().all(runs_on))).await
+}
+
+/// Waits until Deployments that were scaled to zero have no Pods; the first that is left when time is up.
+pub(super) async fn until_no_pods<'d>(
+    session: &Session,
+    deployments: impl IntoIterator<Item = &'d Object>,
+    timeout: Duration,
+) -> Result<Option<String>, Error> {
+    for deployment in deployments {
+        let selection = Selection {
+            namespace: object::namespace(deployment).and_then(Namespace::new),
+            labels: Some(pod_labels(deployment)),
+            ..Selection::default()
+        };
+        let left = async || {
+            let pods = session.list(&"v1/Pod".parse().expect("a fixed kind"), &selection).await?.items;
+            Ok::<_, Error>(pods.into_iter().map(object::from_value).find(has_not_ended))
+        };
+        if !until(timeout, async || Ok(left().await?.is_none())).await? {
+            return Ok(left().await?.map(|pod| named(&pod)));
+        }
+    }
+    Ok(None)
+}
+
+/// The labels of a Deployment's Pods, as a selector.
+fn pod_labels(deployment: &Object) -> String {
+    let labels = object::map(deployment, &["spec", "selector", "matchLabels"]).into_iter().flatten();
+    let labels = labels.filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)));
+    labels.collect::<Vec<_>>().join(",")
+}
+
+fn has_not_ended(pod: &Object) -> bool {
+    !matches!(object::text(pod, &["status", "phase"]), Some("Succeeded" | "Failed"))
+}
+
+/// Waits until a running operator says of every XRD that another engine serves it; the first that is left when time is up.
+pub(super) async fn until_aside(session: &Session, timeout: Duration) -> Result<Option<String>, Error> {
+    let kind = "apiextensions.crossplane.io/v1/CompositeResourceDefinition".parse().expect("a fixed kind");
+    let left = async || {
+        if Engine::find_ours(session).await?.is_empty() {
+            return Ok(None);
+        }
+        let xrds = session.list(&kind, &Selection::default()).await?.items;
+        let served = xrds.iter().find(|xrd| readiness::condition(*xrd, SERVED, "False").is_err());
+        Ok::<_, Error>(served.map(|xrd| named(&object::from_value(xrd.clone()))))
+    };
+    if until(timeout, async || Ok(left().await?.is_none())).await? { Ok(None) } else { left().await }
 }
 
 async fn until(timeout: Duration, is_so: impl AsyncFn() -> Result<bool, Error>) -> Result<bool, Error> {
@@ -205,6 +264,19 @@ mod tests {
             {"op": "replace", "path": "/webhooks/1/failurePolicy", "value": "Ignore"},
         ]);
         assert_eq!(patch, expected);
+    }
+
+    #[test]
+    fn pods_that_have_ended_do_not_count() {
+        let deployment =
+            object::from_value(json!({"spec": {"selector": {"matchLabels": {"app": "a", "b": "c"}}}}));
+        assert_eq!(pod_labels(&deployment), "app=a,b=c");
+        let check = |pod: Value, expected: bool| {
+            assert_eq!(has_not_ended(&object::from_value(pod.clone())), expected, "{pod}");
+        };
+        check(json!({"status": {"phase": "Running"}}), true);
+        check(json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}), true);
+        check(json!({"status": {"phase": "Failed"}}), false);
     }
 
     #[test]

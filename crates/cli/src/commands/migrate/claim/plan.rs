@@ -21,6 +21,20 @@ use crate::support::connect::Cluster;
 use crate::support::exit::Failure;
 use crate::support::kinds;
 
+/// What is left to do.
+pub(super) enum Task {
+    HandOver(Box<Plan>),
+    /// An earlier run has done all but its last step.
+    DeleteClaim(Finished),
+}
+
+/// A claim that has handed everything over. Its XR is gone.
+pub(super) struct Finished {
+    pub(super) claim: ObjectRef,
+    pub(super) successor: Object,
+    pub(super) target: ObjectRef,
+}
+
 pub(super) struct Plan {
     pub(super) claim: Object,
     /// The XR of the claim.
@@ -37,7 +51,7 @@ pub(super) struct Plan {
     pub(super) obstacles: Vec<String>,
 }
 
-impl Plan {
+impl Task {
     pub(super) async fn read(args: &MigrateClaim, cluster: &Cluster) -> Result<Self, Failure> {
         let session = &cluster.session;
         let target = cluster.target(&args.claim).await?;
@@ -51,13 +65,24 @@ impl Plan {
                 .hint("Name a claim: a kind that an XRD has under spec.claimNames.")
                 .into());
         };
-        let xr = bound(session, &claim, &target, offer).await?;
         let kind = kind(args, cluster, &target, &definitions).await?;
+        let name = args.name.clone().unwrap_or_else(|| target.name.clone());
+        let successor_ref = ObjectRef::new(kind.composite.clone(), Some(namespace.clone()), name);
+        let existing = session.read(&successor_ref).await.map_err(failed)?;
+        let existing = existing.map(|reply| object::from_value(reply.object));
+        let is_ours =
+            |existing: &Object| object::annotation(existing, ANNOTATION_REPLACES) == object::uid(&claim);
+        let xr = match (bound(session, &claim, offer).await?, &existing) {
+            (Bound::To(xr), _) => xr,
+            (Bound::Gone, Some(successor)) if is_ours(successor) => {
+                let (claim, successor) = (target, successor.clone());
+                return Ok(Self::DeleteClaim(Finished { claim, successor, target: successor_ref }));
+            }
+            (Bound::Gone | Bound::Not, _) => return Err(unbound(&target)),
+        };
         let compositions = compositions(session).await?;
         let new = composition(args, &kind, &compositions)?;
         let new_name = object::name(&new.object).unwrap_or_default().to_owned();
-        let name = args.name.clone().unwrap_or_else(|| target.name.clone());
-        let successor_ref = ObjectRef::new(kind.composite.clone(), Some(namespace.clone()), name);
         let made = successor(&claim, &kind.composite, &successor_ref.name, &new_name);
 
         let mut found = Vec::new();
@@ -66,10 +91,6 @@ impl Plan {
         {
             found.push("No engine is running. Start Plimsoll's operator or Crossplane".to_owned());
         }
-        let existing = session.read(&successor_ref).await.map_err(failed)?;
-        let existing = existing.map(|reply| object::from_value(reply.object));
-        let is_ours =
-            |existing: &Object| object::annotation(existing, ANNOTATION_REPLACES) == object::uid(&claim);
         match &existing {
             Some(existing) if !is_ours(existing) => {
                 found.push(format!(
@@ -102,7 +123,7 @@ impl Plan {
             ObjectRef::new(kind, Namespace::new(namespace), name)
         };
         let own_secret = object::text(&claim, &["spec", "writeConnectionSecretToRef", "name"]);
-        Ok(Self {
+        Ok(Self::HandOver(Box::new(Plan {
             secret: own_secret.map(|name| secret(namespace.as_str(), name)),
             xr_secret: Composite::new(&xr, Layout::Legacy)
                 .connection_secret()
@@ -114,7 +135,7 @@ impl Plan {
             composition: new_name,
             composed,
             obstacles: found,
-        })
+        })))
     }
 }
 
@@ -137,24 +158,27 @@ async fn compositions(session: &Session) -> Result<Vec<Composition>, Failure> {
 }
 
 /// The XR that serves a claim.
-async fn bound(
-    session: &Session,
-    claim: &Object,
-    target: &ObjectRef,
-    offer: &Definition,
-) -> Result<Object, Failure> {
-    let read = match composite_name(claim) {
-        None => None,
-        Some(name) => {
-            session.read(&ObjectRef::new(offer.composite.clone(), None, name)).await.map_err(failed)?
-        }
-    };
-    match read.map(|reply| object::from_value(reply.object)) {
-        Some(xr) if is_bound(claim, &xr) => Ok(xr),
-        _ => Err(Diagnostic::error(codes::MIGRATION_BLOCKED, format!("{target} is not bound to an XR"))
-            .hint("Wait until the claim is synced; `plimsoll why` says what it is waiting for.")
-            .into()),
-    }
+enum Bound {
+    To(Object),
+    /// The claim names it, and it is not there.
+    Gone,
+    Not,
+}
+
+async fn bound(session: &Session, claim: &Object, offer: &Definition) -> Result<Bound, Failure> {
+    let Some(name) = composite_name(claim) else { return Ok(Bound::Not) };
+    let read = session.read(&ObjectRef::new(offer.composite.clone(), None, name)).await.map_err(failed)?;
+    Ok(match read.map(|reply| object::from_value(reply.object)) {
+        None => Bound::Gone,
+        Some(xr) if is_bound(claim, &xr) => Bound::To(xr),
+        Some(_) => Bound::Not,
+    })
+}
+
+fn unbound(claim: &ObjectRef) -> Failure {
+    Diagnostic::error(codes::MIGRATION_BLOCKED, format!("{claim} is not bound to an XR"))
+        .hint("Wait until the claim is synced; `plimsoll why` says what it is waiting for.")
+        .into()
 }
 
 /// The XRD of the successor.

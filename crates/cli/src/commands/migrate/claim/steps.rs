@@ -13,7 +13,7 @@ use diag::Diagnostic;
 use manifest::ObjectRef;
 use serde_json::{Value, json};
 
-use super::plan::Plan;
+use super::plan::{Finished, Plan};
 use crate::codes;
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::printer::{GOOD, Printer};
@@ -23,8 +23,13 @@ pub(super) const WRITER: &str = "plimsoll";
 /// The manager of everything else.
 const MOVER: &str = "plimsoll-migrate";
 
-pub(super) async fn run(session: &Session, plan: &Plan, timeout: Duration, printer: &mut Printer) -> Outcome {
-    let mut steps = Steps { session, plan, timeout, printer };
+pub(super) async fn hand_over(
+    session: &Session,
+    plan: &Plan,
+    timeout: Duration,
+    printer: &mut Printer,
+) -> Outcome {
+    let mut steps = Steps { session, plan, timeout, printer: &mut *printer };
     let (claim, xr) = (reference(&plan.claim)?, reference(&plan.xr)?);
     for old in [&claim, &xr] {
         steps.pause(old).await?;
@@ -36,18 +41,68 @@ pub(super) async fn run(session: &Session, plan: &Plan, timeout: Duration, print
     steps.keep_secret().await?;
     steps.resume().await?;
     steps.verify(&successor).await?;
-    for old in [&xr, &claim] {
-        steps.delete(old).await?;
-    }
-    steps.printer.message(format_args!(
-        "{claim} is replaced by {}. Replace it in your manifests too: kubectl get {}.{}/{} --namespace {} -o yaml",
-        plan.target,
-        plan.target.kind().to_lowercase(),
-        plan.target.group(),
-        plan.target.name,
-        plan.target.namespace.as_ref().map(ToString::to_string).unwrap_or_default()
-    ));
+    delete(session, &xr, timeout, printer).await?;
+    delete(session, &claim, timeout, printer).await?;
+    replaced(&claim, &plan.target, printer);
     Ok(Exit::Success)
+}
+
+/// The last step, which an earlier run has left.
+pub(super) async fn finish(
+    session: &Session,
+    finished: &Finished,
+    timeout: Duration,
+    printer: &mut Printer,
+) -> Outcome {
+    delete(session, &finished.claim, timeout, printer).await?;
+    replaced(&finished.claim, &finished.target, printer);
+    Ok(Exit::Success)
+}
+
+fn replaced(claim: &ObjectRef, target: &ObjectRef, printer: &mut Printer) {
+    printer.message(format_args!(
+        "{claim} is replaced by {target}. Replace it in your manifests too: kubectl get {}.{}/{} --namespace {} -o yaml",
+        target.kind().to_lowercase(),
+        target.group(),
+        target.name,
+        target.namespace.as_ref().map(ToString::to_string).unwrap_or_default()
+    ));
+}
+
+/// Deletes the claim or its XR. It is paused until it has a deletion timestamp, or it would compose anew.
+async fn delete(
+    session: &Session,
+    target: &ObjectRef,
+    timeout: Duration,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let request = Delete { timeout: Duration::ZERO, ..Delete::of(target) };
+    session.delete(target, &request).await.map_err(failed)?;
+    if session.read(target).await.map_err(failed)?.is_some() {
+        match annotate(session, target, None).await {
+            // It went meanwhile.
+            Err(_) if session.read(target).await.map_err(failed)?.is_none() => {}
+            annotated => annotated?,
+        }
+    }
+    let check = |object: Option<&Value>| match object {
+        None => Check::Met(()),
+        Some(_) => Check::NotYet("it is still there".to_owned()),
+    };
+    match session.wait_until(target, timeout, check).await.map_err(failed)? {
+        WaitOutcome::Met { .. } => done(printer, format_args!("{target}: deleted")),
+        _ => Err(stuck(target, "it is not gone")),
+    }
+}
+
+async fn annotate(session: &Session, target: &ObjectRef, paused: Option<&str>) -> Result<(), Failure> {
+    let patch = json!({"metadata": {"annotations": {ANNOTATION_PAUSED: paused}}});
+    session.patch(target, PatchType::Merge, &patch, Write::by(MOVER)).await.map_err(failed)?;
+    Ok(())
+}
+
+fn done(printer: &mut Printer, what: std::fmt::Arguments<'_>) -> Result<(), Failure> {
+    Ok(printer.data(format_args!("{GOOD}done{GOOD:#} {what}"))?)
 }
 
 struct Steps<'s> {
@@ -60,19 +115,13 @@ struct Steps<'s> {
 impl Steps<'_> {
     /// Makes the engine leave an object alone, and waits until it says so: a reconcile may be running.
     async fn pause(&mut self, target: &ObjectRef) -> Result<(), Failure> {
-        self.annotate(target, Some("true")).await?;
+        annotate(self.session, target, Some("true")).await?;
         let is_paused = |object: &Object| {
             let conditions = Conditions::of(object);
             conditions.get(SYNCED).is_some_and(|synced| synced.reason == "ReconcilePaused")
         };
         self.wait(target, "the engine does not pause it", is_paused).await?;
         self.done(format_args!("{target}: paused"))
-    }
-
-    async fn annotate(&self, target: &ObjectRef, paused: Option<&str>) -> Result<(), Failure> {
-        let patch = json!({"metadata": {"annotations": {ANNOTATION_PAUSED: paused}}});
-        self.session.patch(target, PatchType::Merge, &patch, Write::by(MOVER)).await.map_err(failed)?;
-        Ok(())
     }
 
     /// Creates the successor, which the engine leaves alone too, with references to all it is going to be composed of.
@@ -158,27 +207,6 @@ impl Steps<'_> {
         self.done(format_args!("composed resources ({}) are the same as before", plan.composed.len()))
     }
 
-    /// Deletes the claim or its XR. It is paused until it has a deletion timestamp, or it would compose anew.
-    async fn delete(&mut self, target: &ObjectRef) -> Result<(), Failure> {
-        let request = Delete { timeout: Duration::ZERO, ..Delete::of(target) };
-        self.session.delete(target, &request).await.map_err(failed)?;
-        if self.session.read(target).await.map_err(failed)?.is_some() {
-            match self.annotate(target, None).await {
-                // It went meanwhile.
-                Err(_) if self.session.read(target).await.map_err(failed)?.is_none() => {}
-                annotated => annotated?,
-            }
-        }
-        let check = |object: Option<&Value>| match object {
-            None => Check::Met(()),
-            Some(_) => Check::NotYet("it is still there".to_owned()),
-        };
-        match self.session.wait_until(target, self.timeout, check).await.map_err(failed)? {
-            WaitOutcome::Met { .. } => self.done(format_args!("{target}: deleted")),
-            _ => Err(stuck(target, "it is not gone")),
-        }
-    }
-
     async fn wait(
         &self,
         target: &ObjectRef,
@@ -196,7 +224,7 @@ impl Steps<'_> {
     }
 
     fn done(&mut self, what: std::fmt::Arguments<'_>) -> Result<(), Failure> {
-        Ok(self.printer.data(format_args!("{GOOD}done{GOOD:#} {what}"))?)
+        done(self.printer, what)
     }
 }
 
