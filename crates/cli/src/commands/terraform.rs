@@ -62,6 +62,10 @@ fn install(args: &Install, printer: &mut Printer) -> Outcome {
         "{DIM}in {}; select it with{DIM:#} {LITERAL}terraform init -upgrade{LITERAL:#}",
         mirror.display()
     ));
+    printer.message(
+        "For these addresses the folder replaces the registry: configurations that are locked to another version, such as 0.3.8, need \
+         `terraform init -upgrade` too. To undo it, delete the folders of the addresses.",
+    );
     if results.iter().any(|(.., is_replaced)| *is_replaced) {
         printer.diagnostic(&replaced());
     }
@@ -134,19 +138,28 @@ fn user_mirror() -> Result<PathBuf, Failure> {
 
 /// A settings file of a client that says itself where providers come from: then mirrors are not searched by default.
 fn overriding_settings() -> Option<PathBuf> {
-    let named =
-        ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"].iter().filter_map(std::env::var_os).map(PathBuf::from);
-    let (folder, names) = if cfg!(windows) {
-        (std::env::var_os("APPDATA").map(PathBuf::from), ["terraform.rc", "tofu.rc"])
-    } else {
-        (std::env::home_dir(), [".terraformrc", ".tofurc"])
-    };
-    let usual = folder.into_iter().flat_map(|folder| names.map(|name| folder.join(name)));
     let decides = |file: &PathBuf| {
         let text = fs::read_to_string(file).unwrap_or_default();
         text.lines().any(|line| line.trim_start().starts_with("provider_installation"))
     };
-    named.chain(usual).find(decides)
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    settings_files(variable, std::env::home_dir()).into_iter().find(decides)
+}
+
+/// The files in which clients look for settings.
+fn settings_files(variable: impl Fn(&str) -> Option<PathBuf>, home: Option<PathBuf>) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"].into_iter().filter_map(&variable).collect();
+    let (folder, names) = if cfg!(windows) {
+        (variable("APPDATA"), ["terraform.rc", "tofu.rc"])
+    } else {
+        (home, [".terraformrc", ".tofurc"])
+    };
+    files.extend(folder.into_iter().flat_map(|folder| names.map(|name| folder.join(name))));
+    if !cfg!(windows) {
+        files.extend(variable("XDG_CONFIG_HOME").map(|folder| folder.join("opentofu/tofurc")));
+    }
+    files
 }
 
 fn unwritable(target: &Path, error: &io::Error) -> Failure {
@@ -181,6 +194,21 @@ mod tests {
             platform()
         );
         assert_eq!(path.to_str(), Some(expected.as_str()));
+    }
+
+    #[cfg(not(windows))]
+    #[test]
+    fn every_file_that_a_client_reads_is_looked_at() {
+        let check = |set: &[(&str, &str)], expected: &[&str]| {
+            let variable = |name: &str| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| PathBuf::from(value))
+            };
+            let files = settings_files(variable, Some("/h".into()));
+            assert_eq!(files, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{set:?}");
+        };
+        check(&[], &["/h/.terraformrc", "/h/.tofurc"]);
+        check(&[("TF_CLI_CONFIG_FILE", "/a")], &["/a", "/h/.terraformrc", "/h/.tofurc"]);
+        check(&[("XDG_CONFIG_HOME", "/x")], &["/h/.terraformrc", "/h/.tofurc", "/x/opentofu/tofurc"]);
     }
 
     #[test]

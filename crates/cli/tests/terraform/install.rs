@@ -71,6 +71,7 @@ fn a_settings_file_that_disables_the_mirror_is_reported() {
     let user = User::new(Client::any());
     let again = user.install(&["--as-version", "0.3.900"]);
     assert!(again.contains("jmorris0x0/k8sconnect 0.3.900") && !again.contains("warning"), "{again}");
+    assert!(again.contains("For these addresses the folder replaces the registry"), "{again}");
     let program = fs::read_dir(user.mirror().join(OWN)).unwrap().next().unwrap().unwrap().path();
     let program = fs::read_dir(fs::read_dir(program).unwrap().next().unwrap().unwrap().path()).unwrap();
     fs::write(program.into_iter().next().unwrap().unwrap().path(), "another build").unwrap();
