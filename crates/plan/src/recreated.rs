@@ -1,7 +1,7 @@
 //! What becomes of the fields of an object that is deleted and created again. Unlike an apply, that keeps nothing of what other
 //! managers hold or the API server has chosen.
 
-use fields::{Change, FieldPath, FieldSet};
+use fields::{Change, FieldPath, FieldSet, PathElement};
 use manifest::secret::MaskKey;
 use ownership::{FieldManager, LAST_APPLIED, Observed};
 use serde_json::Value;
@@ -56,7 +56,7 @@ fn by_holder(
         return vec![(change, held_now)];
     };
     let held_now = holders(live, first);
-    let is_metadata = change.path.elements().first().and_then(|first| first.as_field()) == Some("metadata");
+    let is_metadata = change.path.elements().first().and_then(PathElement::as_field) == Some("metadata");
     if !is_metadata && below.iter().all(|path| holders(live, path) == held_now) {
         return vec![(change, held_now)];
     }

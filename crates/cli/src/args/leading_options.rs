@@ -32,6 +32,7 @@ impl Command {
     }
 
     /// Every command is named here, so that a new one is not forgotten.
+    #[allow(clippy::match_same_arms, reason = "some commands exist on some systems only")]
     fn cluster(&mut self) -> Option<&mut ClusterArgs> {
         match self {
             Self::Plan(args) => Some(&mut args.cluster),
@@ -53,9 +54,9 @@ impl Command {
             Self::Uninstall(args) => Some(&mut args.cluster),
             Self::Migrate(Migrate::Crossplane(args)) => Some(&mut args.cluster),
             Self::Migrate(Migrate::Claim(args)) => Some(&mut args.cluster),
-            // It has its own `--namespace`.
-            Self::Operator(_) => None,
-            Self::Render(_)
+            // The operator has its own `--namespace`, and the others do not use a cluster.
+            Self::Operator(_)
+            | Self::Render(_)
             | Self::Explain(_)
             | Self::Terraform(_)
             | Self::Certs(_)

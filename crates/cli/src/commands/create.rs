@@ -45,7 +45,7 @@ pub(super) fn run(args: &Create, printer: &mut Printer) -> Outcome {
                 async move {
                     let created = work.await;
                     let shown = in_flight.beside(|| printer.borrow_mut().progress_line(created.line()));
-                    // The requests go on if nobody reads about them.
+                    // A closed terminal is no reason to stop requests.
                     if let Err(error) = shown {
                         unwritten.borrow_mut().get_or_insert(error);
                     }

@@ -97,7 +97,7 @@ pub(in crate::commands) async fn delete_all(
         async move {
             let result = work.await;
             let shown = in_flight.beside(|| printer.borrow_mut().progress_line(line(target, &result)));
-            // What is being deleted does not stop because nobody reads about it.
+            // A closed terminal is no reason to stop deletions.
             if let Err(error) = shown {
                 unwritten.borrow_mut().get_or_insert(error);
             }
