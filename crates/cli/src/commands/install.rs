@@ -29,8 +29,9 @@ use crate::support::owner_tree::reference_of;
 use crate::support::printer::{DIM, LITERAL, Printer};
 use crate::support::process::until_interrupted;
 
-/// The manager of what Crossplane installs.
-const CROSSPLANE: &str = "crossplane";
+/// The managers of whatever else installs the CRDs of these kinds, all of which leave them behind: Crossplane, Helm with the chart,
+/// and the operator with `--install-crds`.
+const INSTALLERS: [&str; 3] = ["crossplane", "helm", "plimsoll-operator"];
 
 pub(super) fn run(args: &Install, printer: &mut Printer) -> Outcome {
     check_operator_options(&args.operator)?;
@@ -120,7 +121,7 @@ fn apply_args(args: &Install) -> Apply {
         force_conflicts: args.force_conflicts,
         take: Vec::new(),
         // The CRDs of its kinds, which the operator needs as they are here.
-        take_from: vec![CROSSPLANE.to_owned()],
+        take_from: INSTALLERS.map(str::to_owned).to_vec(),
         leave: LeaveArgs::default(),
     };
     Apply {

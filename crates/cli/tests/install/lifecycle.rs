@@ -22,6 +22,8 @@ fn contains(said: &str, lines: &[&str]) {
 
 const QUEUE: &str = r#"{"apiVersion":"queue.oracle.com/v1beta1","kind":"Queue","metadata":{"name":"orders","namespace":"default"},"spec":{"compartmentId":"ocid1.compartment.oc1..a","displayName":"orders"}}"#;
 
+const FUNCTION: &str = r#"{"apiVersion":"pkg.crossplane.io/v1","kind":"Function","metadata":{"name":"web"},"spec":{"package":"r.example.org/a/web:v1"}}"#;
+
 #[test]
 fn an_installation_is_updated_and_removed_and_users_keep_their_objects() {
     let sandbox = Sandbox::dedicated("install");
@@ -125,4 +127,36 @@ fn an_installation_is_updated_and_removed_and_users_keep_their_objects() {
             .is_empty()
     );
     contains(&plimsoll(&["uninstall"]), &["nothing is installed in namespace plimsoll-system"]);
+}
+
+/// The CRDs stay when an operator goes, and what installed it before holds their fields.
+#[test]
+fn crds_that_another_installer_left_are_taken_over() {
+    let sandbox = Sandbox::dedicated("installers");
+    let kubeconfig = sandbox.kubeconfig();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("crd.json");
+    let crds =
+        objects(&super::plimsoll(&["crds", "--controllers=composition", "-o", "yaml"]).output().unwrap());
+    let leave = |manager: &str, crd: &str| {
+        let mut crd = crds[&format!("CustomResourceDefinition /{crd}")].clone();
+        let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        schema["description"] = "As an earlier release describes it.".into();
+        std::fs::write(&file, crd.to_string()).unwrap();
+        let manager = format!("--field-manager={manager}");
+        let applied = ["apply", "--server-side", &manager, "--filename", file.to_str().unwrap()];
+        let left = sandbox.kubectl(&applied);
+        assert!(left.status.success(), "{}", text(&left.stderr));
+    };
+    leave("helm", "functions.pkg.crossplane.io");
+    leave("plimsoll-operator", "compositions.apiextensions.crossplane.io");
+    let install = ["install", "--controllers=composition", "--wait", "--", "--function=web=127.0.0.1:9443"];
+    contains(&done(&kubeconfig, &install), &["functions.pkg.crossplane.io"]);
+
+    // What the flags of this operator say is known to others.
+    std::fs::write(&file, FUNCTION).unwrap();
+    let created = sandbox.kubectl(&["create", "--filename", file.to_str().unwrap()]);
+    assert!(created.status.success(), "{}", text(&created.stderr));
+    let (_, said) = run(&kubeconfig, &["doctor"]);
+    contains(&said, &["web at 127.0.0.1:9443: no operator has reported on it"]);
 }
