@@ -10,6 +10,12 @@ use super::cluster::ClusterArgs;
 use super::operator::halves;
 use super::values::{duration, go_duration};
 
+/// The image of this release: `cargo xtask dist --image` says where it is pulled from.
+const IMAGE: &str = match option_env!("PLIMSOLL_IMAGE") {
+    Some(image) => image,
+    None => concat!("plimsoll:", env!("CARGO_PKG_VERSION")),
+};
+
 /// The namespace of `deploy/`.
 pub(crate) const NAMESPACE: &str = "plimsoll-system";
 
@@ -32,7 +38,7 @@ Examples:
 )]
 pub(crate) struct Install {
     /// Image of the operator, by tag or by digest
-    #[arg(long, value_name = "IMAGE", default_value = concat!("plimsoll:", env!("CARGO_PKG_VERSION")))]
+    #[arg(long, value_name = "IMAGE", default_value = IMAGE)]
     pub(crate) image: String,
     /// Secret with the credentials of the image's registry; can be repeated
     #[arg(long = "pull-secret", value_name = "NAME")]
@@ -63,7 +69,7 @@ pub(crate) struct Install {
     /// Secret with environment variables for the operator, such as credentials for Oracle Cloud; can be repeated
     #[arg(long = "env-secret", value_name = "NAME")]
     pub(crate) env_secrets: Vec<String>,
-    /// Serve metrics to Prometheus behind authentication, with alerts; needs the Prometheus operator
+    /// Serve metrics to Prometheus behind authentication, with alerts and a dashboard; needs the Prometheus operator
     #[arg(long)]
     pub(crate) monitoring: bool,
     /// Do not install the NetworkPolicy

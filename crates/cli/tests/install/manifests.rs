@@ -1,5 +1,8 @@
 //! What would be installed, without a cluster.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
 use testkit::Sandbox;
 
 use super::{objects, plimsoll, text};
@@ -8,13 +11,39 @@ const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
 
 #[test]
 fn the_defaults_are_the_kustomization() {
-    let ours = objects(&plimsoll(&["install", "-o", "yaml"]).output().unwrap());
-    let kustomized = objects(&Sandbox::shared().kubectl(&["kustomize", DEPLOY]));
-    let names = |objects: &std::collections::BTreeMap<String, _>| objects.keys().cloned().collect::<Vec<_>>();
+    are_the_same(&[], DEPLOY);
+    // With the component for monitoring, which a kustomization of the user adds.
+    // In the workspace, since it names others by relative paths.
+    let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
+    std::fs::create_dir_all(target).unwrap();
+    let folder = tempfile::tempdir_in(target).unwrap();
+    // A component has no labels of its own, which every resource of the user would get.
+    let labels = "{app.kubernetes.io/name: plimsoll, app.kubernetes.io/component: operator}";
+    let text = format!(
+        "resources: [../../deploy]\ncomponents: [../../deploy/monitoring]\nlabels: [{{pairs: {labels}}}]\n"
+    );
+    std::fs::write(folder.path().join("kustomization.yaml"), text).unwrap();
+    are_the_same(&["--monitoring"], folder.path().to_str().unwrap());
+}
+
+/// What an installation has is what a kustomization has.
+fn are_the_same(options: &[&str], kustomization: &str) {
+    let ours = ordered(objects(&plimsoll(&[&["install", "-o", "yaml"], options].concat()).output().unwrap()));
+    let kustomized = ordered(objects(&Sandbox::shared().kubectl(&["kustomize", kustomization])));
+    let names = |objects: &BTreeMap<String, Value>| objects.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&ours), names(&kustomized));
     for (name, object) in &ours {
         assert_eq!(*object, kustomized[name], "{name}");
     }
+}
+
+/// With containers by name: a kustomization puts those that it adds first.
+fn ordered(mut objects: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    for object in objects.values_mut() {
+        let containers = object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut);
+        containers.into_iter().for_each(|it| it.sort_by_key(|container| container["name"].to_string()));
+    }
+    objects
 }
 
 #[test]
@@ -55,7 +84,21 @@ fn options_choose_what_is_installed() {
         &[],
     );
     check(&["--env-secret", "oci"], &["envFrom:\n"], &[]);
-    check(&["--monitoring"], &["kind: ServiceMonitor\n", "kube-rbac-proxy", "kind: PrometheusRule\n"], &[]);
+    check(
+        &["--monitoring"],
+        &[
+            "kind: ServiceMonitor\n",
+            "kube-rbac-proxy",
+            "kind: PrometheusRule\n",
+            "name: plimsoll-dashboard\n",
+        ],
+        &[],
+    );
+    check(
+        &["--monitoring", "--shard", "eu"],
+        &["{service=\"plimsoll-operator-metrics\"}", "{service=\"plimsoll-operator-eu-metrics\"}"],
+        &[],
+    );
     check(&["--no-network-policy", "--monitoring"], &[], &["kind: NetworkPolicy\n"]);
     check(
         &["--shard", "eu", "--", "--function-timeout=1m"],

@@ -3,9 +3,10 @@
 use diag::Source;
 use manifest::Limits;
 use operator::Half;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Installation;
+use crate::args::install::NAMESPACE;
 
 /// A file in `deploy/`.
 pub(super) struct Part {
@@ -42,6 +43,8 @@ pub(super) const PARTS: &[Part] = &[
     part!("disruption-budget.yaml", |it| it.replicas > 1),
     part!("network-policy.yaml", |it| it.network_policy),
     part!("monitoring/alerts.yaml", |it| it.monitoring),
+    part!("monitoring/dashboard.json", |it| it.monitoring),
+    part!("monitoring/leader.yaml", |it| it.monitoring),
     part!("monitoring/network-policy.yaml", |it| it.monitoring && it.network_policy),
     part!("monitoring/roles.yaml", |it| it.monitoring),
     part!("monitoring/scrape.yaml", |it| it.monitoring),
@@ -59,10 +62,24 @@ pub(super) fn proxy_containers() -> Vec<Value> {
 
 impl Part {
     pub(super) fn objects(&self) -> Vec<Value> {
+        if let Some(("deploy/monitoring", file)) =
+            self.name.rsplit_once('/').filter(|(_, it)| it.ends_with(".json"))
+        {
+            return vec![dashboard(file, self.text)];
+        }
         let documents = manifest::read(&Source::new(self.name, self.text), &Limits::default()).documents;
         let values = documents.into_iter().flatten().map(manifest::Document::into_value);
         values.filter(|value| !value.is_null()).collect()
     }
+}
+
+/// The same as the kustomization generates. Grafana's sidecar loads it by its label.
+fn dashboard(file: &str, text: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "plimsoll-dashboard", "namespace": NAMESPACE, "labels": {"grafana_dashboard": "1"}},
+        "data": {file: text},
+    })
 }
 
 #[cfg(test)]
@@ -80,7 +97,9 @@ mod tests {
         for folder in ["", "monitoring/"] {
             for entry in fs::read_dir(deploy.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
-                let is_manifest = Path::new(&name).extension().is_some_and(|extension| extension == "yaml");
+                let is_manifest = Path::new(&name)
+                    .extension()
+                    .is_some_and(|extension| extension == "yaml" || extension == "json");
                 if is_manifest && name != "kustomization.yaml" {
                     files.insert(format!("deploy/{folder}{name}"));
                 }

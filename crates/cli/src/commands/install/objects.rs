@@ -15,6 +15,8 @@ const IMAGE: &str = "plimsoll";
 /// The labels of everything that is installed.
 pub(in crate::commands) const LABELS: [(&str, &str); 2] =
     [("app.kubernetes.io/name", "plimsoll"), ("app.kubernetes.io/component", "operator")];
+/// The alert about the leader, of which every shard has one.
+const LEADER: &str = "plimsoll-operator-leader";
 /// Kinds that every shard has a copy of.
 const PER_SHARD: [&str; 5] =
     ["Deployment", "PodDisruptionBudget", "NetworkPolicy", "Service", "ServiceMonitor"];
@@ -71,7 +73,8 @@ impl Installation {
                     Some("ClusterRole") => self.adapt_role(&mut object),
                     _ => {}
                 }
-                let is_copied = object["kind"].as_str().is_some_and(|kind| PER_SHARD.contains(&kind));
+                let is_copied = object["kind"].as_str().is_some_and(|kind| PER_SHARD.contains(&kind))
+                    || object["metadata"]["name"] == LEADER;
                 let shards = self.shards.iter().filter(|_| is_copied);
                 let copies: Vec<Value> = shards.map(|shard| copy_for(shard, &object)).collect();
                 if object["kind"] == "Deployment" && !self.shards.is_empty() {
@@ -155,7 +158,11 @@ fn push(object: &mut Value, path: &str, items: impl IntoIterator<Item = Value>) 
 /// The same object for a shard: a name, a selector and a lease of its own, and the objects with its label.
 fn copy_for(shard: &str, object: &Value) -> Value {
     let mut copy = object.clone();
-    rename(&mut copy, &format!("{OPERATOR}-{shard}"));
+    let name = format!("{OPERATOR}-{shard}");
+    rename(&mut copy, &name);
+    if let Some(Value::String(expression)) = copy.pointer_mut("/spec/groups/0/rules/0/expr") {
+        *expression = expression.replace(&format!("service=\"{OPERATOR}-"), &format!("service=\"{name}-"));
+    }
     if copy["kind"] == "Deployment" {
         // All shards share the account and its rights.
         copy["spec"]["template"]["spec"]["serviceAccountName"] = OPERATOR.into();
