@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use cargo_build::{PLATFORMS, Platform};
 
@@ -36,6 +36,13 @@ pub(crate) struct Arguments {
     /// Where the files will be downloaded from, for the manifest of krew
     #[arg(long)]
     url: Option<String>,
+    /// Where the image will be pulled from, without a tag, such as `ghcr.io/OWNER/plimsoll`: the default of the command line tool,
+    /// the chart and the kustomization
+    #[arg(long)]
+    image: Option<String>,
+    /// Make no bill of materials, which needs cargo-cyclonedx
+    #[arg(long)]
+    without_sbom: bool,
 }
 
 /// What every file of a release is made from.
@@ -43,6 +50,8 @@ struct Release {
     root: PathBuf,
     /// Where cargo builds.
     target: PathBuf,
+    /// Where the image will be pulled from, if that is known.
+    image: Option<String>,
     out: PathBuf,
     version: String,
     /// Of every file in every archive, in seconds since 1970.
@@ -56,6 +65,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
 }
 
 fn make(root: &Path, target: &Path, arguments: &Arguments) -> Result<()> {
+    // Before anything is built, which takes long.
+    ensure!(arguments.without_sbom || sbom::is_possible(), sbom::ADVICE);
     let out = root.join(&arguments.out);
     if out.exists() {
         fs::remove_dir_all(&out).with_context(|| format!("emptying {}", out.display()))?;
@@ -69,6 +80,7 @@ fn make(root: &Path, target: &Path, arguments: &Arguments) -> Result<()> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         root: root.to_owned(),
         target: target.to_owned(),
+        image: arguments.image.clone(),
         out,
     };
     let host = cargo_build::host()?;
@@ -101,7 +113,11 @@ fn make(root: &Path, target: &Path, arguments: &Arguments) -> Result<()> {
     let sums = provider::finish(&release, &packages)?;
     files.extend(packages);
     files.extend(manifests::write(&release)?);
-    files.extend(sbom::write(&release)?);
+    if arguments.without_sbom {
+        say("left out: the bill of materials (--without-sbom)");
+    } else {
+        files.extend(sbom::write(&release)?);
+    }
     if let Some(url) = &arguments.url {
         files.push(krew::write(&release, url, &archives)?);
     }

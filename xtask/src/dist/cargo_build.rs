@@ -84,6 +84,10 @@ pub(super) fn build(release: &Release, platform: &Platform, host: &str, profile:
     let mut cargo = cargo("build", platform.target, host);
     cargo.current_dir(root).args(["--profile", profile]);
     cargo.args(["--package", "cli", "--package", "provider", "--bins"]);
+    if let Some(image) = &release.image {
+        // What `plimsoll install` installs by default.
+        cargo.env("PLIMSOLL_IMAGE", format!("{image}:{}", release.version));
+    }
     // The same bytes wherever the checkout, the target folder and cargo's folder are.
     let home = std::env::var("CARGO_HOME")
         .map_or_else(|_| std::env::home_dir().unwrap_or_default().join(".cargo"), PathBuf::from);

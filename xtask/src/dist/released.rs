@@ -45,7 +45,14 @@ fn release(folder: &Path, name: &str) -> PathBuf {
     let out = folder.join(name).join("out");
     let url = Some("https://example.org/p/releases/download/v0".to_owned());
     let platform = vec![platform().to_owned()];
-    let arguments = Arguments { out: out.clone(), profile: "dist".to_owned(), platform, url };
+    let arguments = Arguments {
+        out: out.clone(),
+        profile: "dist".to_owned(),
+        platform,
+        url,
+        image: None,
+        without_sbom: !sbom::is_possible(),
+    };
     make(&checkout, &target, &arguments).unwrap();
     fs::remove_dir_all(target).unwrap();
     out

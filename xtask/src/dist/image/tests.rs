@@ -28,6 +28,13 @@ fn the_containerfile_says_the_same() {
 }
 
 #[test]
+fn docker_and_podman_leave_out_the_same_files() {
+    let [podman, docker] = [".containerignore", ".dockerignore"]
+        .map(|name| fs::read_to_string(crate::root().join(name)).unwrap());
+    assert_eq!(podman, docker);
+}
+
+#[test]
 fn two_images_of_one_program_are_the_same() {
     let folder = TempDir::new().unwrap();
     let written = ["one", "other"].map(|name| {
