@@ -1,6 +1,6 @@
 //! One cluster: a client and the catalog of the cluster's kinds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -121,6 +121,11 @@ impl Session {
 
     pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
         Ok(self.0.discovery.cached(self).await?.resources().cloned().collect())
+    }
+
+    /// The groups whose aggregated API server does not respond: kinds missing from them may exist.
+    pub async fn stale_groups(&self) -> Result<BTreeSet<String>, Error> {
+        Ok(self.0.discovery.cached(self).await?.stale_groups().clone())
     }
 
     /// Drops the cached catalog because kinds have changed. A missing kind triggers a fresh discovery anyway.

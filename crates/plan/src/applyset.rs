@@ -144,6 +144,11 @@ pub fn label_member(body: &mut Value, id: &str) -> bool {
     true
 }
 
+/// The id of another set that a live object belongs to.
+pub fn other_set<'o>(object: &'o Value, id: &str) -> Option<&'o str> {
+    object["metadata"]["labels"][PART_OF].as_str().filter(|other| !other.is_empty() && *other != id)
+}
+
 /// What happens to a member of the set `id` that is no longer applied, by what it says itself.
 pub fn fate(member: &Value, id: &str) -> Fate {
     let metadata = &member["metadata"];
@@ -186,6 +191,18 @@ mod tests {
         assert!(parent.is_ours() && parent.contents == contents);
         assert_eq!(Parent::read(&json!({}), "x"), Err(NotAParent::NoTooling));
         assert!(matches!(Parent::read(&body, "x"), Err(NotAParent::OtherId(_))));
+    }
+
+    #[test]
+    fn the_label_tells_the_set_of_an_object() {
+        let check = |labels: Value, expected: Option<&str>| {
+            let object = json!({ "metadata": { "labels": labels } });
+            assert_eq!(other_set(&object, "ours"), expected, "{object}");
+        };
+        check(json!({ PART_OF: "theirs" }), Some("theirs"));
+        check(json!({ PART_OF: "ours" }), None);
+        check(json!({ PART_OF: "" }), None);
+        check(json!(null), None);
     }
 
     #[test]

@@ -105,6 +105,10 @@ impl Catalog {
     pub(crate) fn is_stale(&self, group: &str) -> bool {
         self.stale.contains(group)
     }
+
+    pub(crate) fn stale_groups(&self) -> &BTreeSet<String> {
+        &self.stale
+    }
 }
 
 /// One version of an API group.

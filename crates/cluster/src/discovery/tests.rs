@@ -70,6 +70,7 @@ async fn without_aggregated_discovery_each_group_version_is_requested() {
     assert!(matches!(missing.kind(), ErrorKind::KindMissing(_)), "{missing:?}");
     // Nothing is known about a group whose server is down.
     assert!(path("metrics.k8s.io/v1/NodeMetrics").await.unwrap_err().is_server_fault());
+    assert_eq!(session.stale_groups().await.unwrap().into_iter().collect::<Vec<_>>(), ["metrics.k8s.io"]);
 
     let refusing = old_server(|| status(401, "Unauthorized", "", &json!({})));
     let refused = refusing.resource(&gvk("v1/Pod")).await.unwrap_err();
