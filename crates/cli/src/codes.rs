@@ -47,6 +47,7 @@ diag::codes! {
     pub(crate) const APPLYSET_LABEL = "applyset-label";
     pub(crate) const APPLYSET_PARENT = "applyset-parent";
     pub(crate) const APPLYSET_FOREIGN = "applyset-foreign";
+    pub(crate) const APPLYSET_MEMBER = "applyset-member";
     pub(crate) const RECORD_MISSING = "record-missing";
     pub(crate) const APPLYSET_RECORD = "applyset-record";
     pub(crate) const APPLYSET_KEPT = "applyset-kept";

@@ -18,7 +18,7 @@ pub(crate) struct SetArgs {
     /// Delete members of the set that are not in the files
     #[arg(long, requires = "applyset")]
     pub(crate) prune: bool,
-    /// Take over a set that another tool manages
+    /// Take over a set that another tool manages, and objects of other sets
     #[arg(long, requires = "applyset")]
     pub(crate) adopt_applyset: bool,
 }

@@ -23,7 +23,7 @@ pub(crate) struct BodyArgs {
     /// Leave out what only the API server sets, as in the output of `kubectl get -o yaml`
     #[arg(long)]
     pub(crate) strip: bool,
-    /// Show long values in full
+    /// Show long values in full, and Markdown that is too long for a comment
     #[arg(long)]
     pub(crate) full: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) struct ChangeArgs {
 /// What becomes of objects that cannot be changed as wanted.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReplaceArgs {
-    /// Delete and create objects again whose fields cannot be changed
+    /// Recreate objects whose immutable fields change
     #[arg(long)]
     pub(crate) replace: bool,
     /// What to do with the objects that a replaced or pruned object owns
@@ -75,7 +75,7 @@ pub(crate) struct LeaveArgs {
     /// Leave this field to other managers, as in `spec.replicas` or `metadata.annotations[*]`; can be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) ignore: Vec<String>,
-    /// Leave every field to this manager that it holds; can be repeated
+    /// Leave this manager's fields alone; can be repeated
     #[arg(long, value_name = "MANAGER")]
     pub(crate) leave_to: Vec<String>,
 }
@@ -99,7 +99,7 @@ pub(crate) struct Plan {
     pub(crate) bodies: BodyArgs,
     #[command(flatten)]
     pub(crate) change: ChangeArgs,
-    /// Keep the plan in this file, for `plimsoll apply FILE`. Only you may read it, because it has the objects, Secrets included
+    /// Keep the plan in this file, for `plimsoll apply FILE`. Contains Secrets; readable only by you
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
@@ -124,10 +124,10 @@ pub(crate) struct CompositeArgs {
     #[arg(long, help_heading = COMPOSITES, value_name = "DIR", requires = "functions")]
     pub(crate) function_certs_dir: Option<PathBuf>,
     /// How long the operator may take to render a hundred XRs
-    #[arg(long = "xr-timeout", help_heading = COMPOSITES, value_name = "DURATION", value_parser = duration,
-          default_value = "2m")]
-    pub(crate) timeout: Duration,
+    #[arg(long, help_heading = COMPOSITES, value_name = "DURATION", value_parser = duration, default_value = "2m")]
+    pub(crate) xr_timeout: Duration,
 }
+
 /// The options that a plan in a file has decided.
 const PLANNED: [&str; 16] = [
     "filenames",
@@ -159,20 +159,23 @@ Examples:
   plimsoll apply -k overlays/production --field-manager ci --force-conflicts
   plimsoll apply -f manifests/ --applyset shop --prune
   plimsoll apply -f manifests/ --confirm
+  plimsoll apply -f composition.yaml --confirm --without-xrs
   plimsoll apply shop.plan"
 )]
 pub(crate) struct Apply {
-    /// Plan to carry out, from `plimsoll plan --out`; refused if the cluster has changed since where the plan is about
+    /// Plan to carry out, from `plimsoll plan --out`; refused if a planned object has changed
     #[arg(value_name = "PLAN", conflicts_with_all = PLANNED)]
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) bodies: BodyArgs,
     #[command(flatten)]
     pub(crate) change: ChangeArgs,
+    #[command(flatten)]
+    pub(crate) composites: CompositeArgs,
     /// Show the plan, and ask on the terminal before it is carried out
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) confirm: bool,
-    /// Show what would change and write nothing; unlike `plan`, changes are no reason for another exit status
+    /// Show what would change and write nothing; unlike `plan`, exits 0 despite changes
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "none", default_missing_value = "server")]
     pub(crate) dry_run: DryRun,
     /// Wait until the objects are ready
@@ -221,4 +224,31 @@ pub(crate) struct Drift {
     pub(crate) junit: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Command;
+
+    use super::*;
+    use crate::args::files::FileArgs;
+
+    /// The options that `A` defines.
+    fn options<A: Args>() -> impl Iterator<Item = String> {
+        let command = A::augment_args(Command::new("test"));
+        let ids: Vec<String> = command.get_arguments().map(|option| option.get_id().to_string()).collect();
+        ids.into_iter()
+    }
+
+    #[test]
+    fn no_option_beside_a_saved_plan_is_ignored() {
+        let others = ["strip", "namespace"].map(str::to_owned);
+        let expected: BTreeSet<String> =
+            options::<FileArgs>().chain(options::<ChangeArgs>()).chain(others).collect();
+        assert_eq!(PLANNED.map(str::to_owned).into_iter().collect::<BTreeSet<_>>(), expected);
+        let known: BTreeSet<String> = options::<Apply>().collect();
+        assert!(expected.is_subset(&known), "{known:?}");
+    }
 }

@@ -11,6 +11,8 @@ use plan::LocalAnswer;
 use crate::args::Format;
 use crate::args::plan::{Apply, ChangeArgs, DryRun};
 use crate::codes;
+use crate::support::applyset::SetPlan;
+use crate::support::ask::OpenRequests;
 use crate::support::batch::replacement::{Replacing, propagation};
 use crate::support::batch::writer::Writer;
 use crate::support::batch::{Batch, Keep, resolve};
@@ -19,35 +21,44 @@ use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Outcome};
 use crate::support::files::{self, Loaded};
 use crate::support::in_flight::InFlight;
+use crate::support::platform;
 use crate::support::printer::Printer;
-use crate::support::process::{INTERRUPTED, interrupt, until_interrupted};
+use crate::support::process::{INTERRUPTED, interrupt, until_interrupted_then};
 use crate::support::refusal::refusal;
 use crate::support::report::{Action, ObjectReport, Report, text};
 
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
-    until_interrupted(async {
+    let open = OpenRequests::default();
+    let work = async {
         if let Some(path) = &args.plan {
-            return planned::from_file(path, args, printer).await;
+            return planned::from_file(path, args, &open, printer).await;
         }
         let loaded = files::load_bodies(&args.bodies).await?;
         if args.confirm {
-            planned::after_asking(loaded, args, printer).await
+            planned::after_asking(loaded, args, &open, printer).await
         } else {
-            apply_all(loaded, args, printer).await
+            apply_all(loaded, args, &open, printer).await
         }
-    })
+    };
+    until_interrupted_then(work, open.delete())
 }
 
-/// Applies objects, whose files are not read again.
-pub(super) async fn apply_all(loaded: Loaded, args: &Apply, printer: &mut Printer) -> Outcome {
+/// Applies objects, whose files are not read again. What a dry run asks of the operator is among `open`.
+pub(super) async fn apply_all(
+    loaded: Loaded,
+    args: &Apply,
+    open: &OpenRequests,
+    printer: &mut Printer,
+) -> Outcome {
     let cluster = Cluster::connect(&args.cluster)?;
     let mut batch = Batch::resolve(loaded, &args.change.set, &cluster, "Apply").await?;
     if batch.problems.is_empty() {
         batch.start_record();
         let writer = Writer::new(&args.change.writer)?;
         batch = batch.read(&cluster.session, &writer, "Apply", Keep::Unsettled).await;
+        batch = batch.leaving_other_sets(&cluster.session).await;
     }
-    carry_out(batch, &cluster, args, &args.change, printer).await
+    carry_out(batch, &cluster, args, &args.change, open, printer).await
 }
 
 /// Applies the objects as `change` says.
@@ -56,6 +67,7 @@ async fn carry_out(
     cluster: &Cluster,
     args: &Apply,
     change: &ChangeArgs,
+    open: &OpenRequests,
     printer: &mut Printer,
 ) -> Outcome {
     let writer = Writer::new(&change.writer)?.for_format(printer.format());
@@ -66,7 +78,8 @@ async fn carry_out(
     let session = &cluster.session;
     if args.dry_run == DryRun::Server {
         let bar = printer.progress(batch.objects.len(), "planning");
-        let report = batch.preview(session, &writer, bar).await;
+        let mut report = batch.preview(session, &writer, bar).await;
+        platform::add(&mut report, &args.composites, cluster, open, printer).await;
         text::report(printer, &report, text::Tense::Plan, args.bodies.full)?;
         return Ok(if report.has_errors() { Exit::Failure } else { Exit::Success });
     }
@@ -77,23 +90,19 @@ async fn carry_out(
     }
     let problems = std::mem::take(&mut batch.problems);
     let objects = apply(&batch, session, &writer, printer).await;
-    let record = batch.finished_record();
     let set = batch.set.take();
     let mut report = Report { objects, problems, set, composites: None };
-    let is_complete = report.objects.len() == batch.objects.len();
-    if is_complete && !report.has_errors() {
-        let cascade = propagation(change.replacement.cascade);
-        let problems = members::prune(&report, &batch, session, cascade).await;
-        report.problems.extend(problems);
-    }
-    let kept = match (&report.set, record, parent) {
-        (Some(plan), Some(record), Some(parent)) if is_complete => {
-            plan.set.keep(session, &record, &parent).await
+    let cascade = propagation(change.replacement.cascade);
+    // After an interrupt, nothing is awaited: the report would be lost.
+    let is_complete = members::prune(&mut report, &batch, session, cascade).await;
+    if is_complete && let (Some(plan), Some(parent)) = (&report.set, parent) {
+        let kept = match batch.finished_record(plan) {
+            Some(record) => plan.set.keep(session, &record, &parent).await,
+            None => None,
+        };
+        if let Some(warning) = kept {
+            printer.diagnostic(&warning);
         }
-        _ => None,
-    };
-    if let Some(warning) = kept {
-        printer.diagnostic(&warning);
     }
     let show = |report: &Report, printer: &mut Printer| {
         text::report(printer, report, text::Tense::Applied, args.bodies.full)
@@ -104,7 +113,8 @@ async fn carry_out(
         show(&report, printer)?;
     }
     if !is_complete {
-        printer.diagnostic(&interrupted(batch.objects.len() - report.objects.len()));
+        let members = report.set.as_ref().map_or(0, SetPlan::not_deleted);
+        printer.diagnostic(&interrupted(batch.objects.len() - report.objects.len(), members));
         return Ok(Exit::Passed(INTERRUPTED));
     }
     let ready = !args.wait || ready::wait(&mut report, session, args, printer).await?;
@@ -126,9 +136,15 @@ fn refuse(batch: &Batch, printer: &mut Printer) -> Exit {
     Exit::Failure
 }
 
-fn interrupted(left: usize) -> Diagnostic {
-    let objects = if left == 1 { "1 object was" } else { &format!("{left} objects were") };
-    Diagnostic::error(codes::INTERRUPTED, format!("interrupted: {objects} not applied"))
+/// Says how many objects were not applied, or if all were, how many members were not deleted.
+fn interrupted(objects: usize, members: usize) -> Diagnostic {
+    let left = match (objects, members) {
+        (0, 1) => "1 member of the set was not deleted".to_owned(),
+        (0, members) => format!("{members} members of the set were not deleted"),
+        (1, _) => "1 object was not applied".to_owned(),
+        (objects, _) => format!("{objects} objects were not applied"),
+    };
+    Diagnostic::error(codes::INTERRUPTED, format!("interrupted: {left}"))
         .detail("Requests already sent may still take effect.")
         .hint("Apply again: objects already applied stay as they are.")
 }

@@ -5,6 +5,7 @@ pub(super) mod installed;
 pub(super) mod objects;
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use clap::Parser as _;
 use diag::{Diagnostic, Source};
@@ -18,9 +19,12 @@ use crate::args::applyset::SetArgs;
 use crate::args::cluster::ClusterArgs;
 use crate::args::files::FileArgs;
 use crate::args::install::{Install, NAMESPACE};
-use crate::args::plan::{Apply, BodyArgs, ChangeArgs, DryRun, LeaveArgs, ReplaceArgs, WriterArgs};
+use crate::args::plan::{
+    Apply, BodyArgs, ChangeArgs, CompositeArgs, DryRun, LeaveArgs, ReplaceArgs, WriterArgs,
+};
 use crate::args::{Cli, Format};
 use crate::codes;
+use crate::support::ask::OpenRequests;
 use crate::support::catalogue::catalogue;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
@@ -61,7 +65,8 @@ async fn install(args: &Install, objects: &[Value], printer: &mut Printer) -> Ou
         printer.message(waits_for(args, objects));
     }
     let loaded = files::read_bodies(&Source::new("the manifests of plimsoll install", documents(objects)));
-    let applied = apply::apply_all(loaded, &apply_args(args), printer).await?;
+    // An installation changes no platform, so nothing is asked of the operator.
+    let applied = apply::apply_all(loaded, &apply_args(args), &OpenRequests::default(), printer).await?;
     for object in obsolete.iter().filter(|_| args.dry_run) {
         printer.message(format_args!("{DIM}- {object} is no longer part of the installation{DIM:#}"));
     }
@@ -128,6 +133,12 @@ fn apply_args(args: &Install) -> Apply {
         plan: None,
         bodies: BodyArgs { files: FileArgs::default(), strip: false, full: false },
         change: ChangeArgs { writer, set: SetArgs::default(), replacement: ReplaceArgs::default() },
+        composites: CompositeArgs {
+            without_xrs: true,
+            functions: Vec::new(),
+            function_certs_dir: None,
+            xr_timeout: Duration::ZERO,
+        },
         confirm: false,
         dry_run: if args.dry_run { DryRun::Server } else { DryRun::None },
         wait: args.wait,

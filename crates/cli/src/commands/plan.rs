@@ -4,7 +4,6 @@ use std::path::Path;
 
 use diag::Diagnostic;
 
-use crate::args::Format;
 use crate::args::plan::Plan;
 use crate::codes;
 use crate::support::ask::OpenRequests;
@@ -31,6 +30,7 @@ pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
         // A plan that is kept says what every object was like.
         let kept = if args.out.is_some() { Keep::All } else { Keep::Unsettled };
         let batch = batch.read(&cluster.session, &writer, "Plan", kept).await;
+        let batch = batch.leaving_other_sets(&cluster.session).await;
         let batch = batch.replacing(Replacing::of(&change.replacement));
         let saved = match &args.out {
             Some(_) => {
@@ -40,11 +40,7 @@ pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
         };
         let bar = printer.progress(batch.objects.len(), "planning");
         let mut report = batch.preview(&cluster.session, &writer, bar).await;
-        let spinner = printer.spinner();
-        let keeps_whole = printer.format() == Format::Diff;
-        report.composites =
-            platform::review(&report, &args.composites, &cluster, &open, keeps_whole, &spinner).await;
-        spinner.finish_and_clear();
+        platform::add(&mut report, &args.composites, &cluster, &open, printer).await;
         text::report(printer, &report, text::Tense::Plan, args.bodies.full)?;
         if let (Some(path), Some(saved)) = (&args.out, saved) {
             keep(&saved, path, &report, printer)?;
@@ -57,10 +53,13 @@ pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
 /// Writes the plan to a file, unless a part of it is missing.
 fn keep(saved: &SavedPlan, path: &Path, report: &Report, printer: &mut Printer) -> Result<(), Failure> {
     if report.has_errors() {
-        return Err(Diagnostic::error(codes::NOTHING_PLANNED, format!("{} is not written", path.display()))
-            .detail("The plan has errors, so an apply of it would not be complete.")
-            .hint("Correct what the errors name, and plan again.")
-            .into());
+        return Err(Diagnostic::error(
+            codes::NOTHING_PLANNED,
+            format!("plan file {} was not written", path.display()),
+        )
+        .detail("The plan has errors, so an apply of it would not be complete.")
+        .hint("Correct what the errors name, and plan again.")
+        .into());
     }
     saved.write(path)?;
     printer.message(format_args!("To carry out this plan: plimsoll apply {}", path.display()));

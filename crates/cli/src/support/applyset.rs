@@ -1,20 +1,23 @@
 //! A set of objects in the cluster: its parent, its members, what may be pruned, and what the last apply left.
 
+pub(crate) mod prune;
 pub(crate) mod record;
+
+use std::collections::BTreeSet;
 
 use cluster::{Error, Resource, Selection, Session, Write};
 use diag::{Diagnostic, Severity};
 use futures::stream::{self, StreamExt as _};
 use manifest::{Namespace, ObjectRef};
 use plan::SetRecord;
-use plan::applyset::{self, Contents, Fate, Parent};
+use plan::applyset::{self, Contents, Parent};
 use serde_json::Value;
 
+use self::prune::Prune;
 use self::record::{Found, Place};
-use super::batch::resolve::{ResolvedObject, is_needed_by_others};
+use super::batch::resolve::ResolvedObject;
 use super::concurrency::MAX_CONCURRENT;
 use super::connect::Cluster;
-use super::content;
 use super::exit::Failure;
 use super::kinds;
 use super::owner_tree::reference_of;
@@ -37,19 +40,14 @@ pub(crate) struct ApplySet {
     pub(crate) unlisted: Vec<Diagnostic>,
 }
 
-/// A member that is not in the files.
-pub(crate) struct Prune {
-    pub(crate) target: ObjectRef,
-    pub(crate) uid: Option<String>,
-    pub(crate) fate: Fate,
-}
-
 /// What an apply does with a set besides applying its objects.
 pub(crate) struct SetPlan {
     pub(crate) set: ApplySet,
     pub(crate) prunes: Vec<Prune>,
     /// Whether the prunes are carried out.
     pub(crate) is_pruned: bool,
+    /// Whether objects of other sets become members.
+    pub(crate) takes_members: bool,
 }
 
 impl SetPlan {
@@ -64,11 +62,7 @@ impl SetPlan {
         let set = ApplySet::find(cluster, name, args.adopt_applyset).await?;
         problems.extend(set.label(objects));
         let prunes = set.prunes(&cluster.session, objects).await;
-        Ok(Some(Self { set, prunes, is_pruned: args.prune }))
-    }
-
-    pub(crate) fn deletes(&self) -> impl Iterator<Item = &Prune> {
-        self.prunes.iter().filter(|prune| self.is_pruned && matches!(prune.fate, Fate::Delete { .. }))
+        Ok(Some(Self { set, prunes, is_pruned: args.prune, takes_members: args.adopt_applyset }))
     }
 
     /// Whether an apply changes the set itself or deletes a member.
@@ -121,7 +115,7 @@ impl ApplySet {
     ) -> Option<Diagnostic> {
         let place = Place::of(&self.id, &self.parent)?;
         let error = place.write(session, record, &self.record, owner).await.err()?;
-        let title = format!("what was applied is not recorded with {}", self.parent);
+        let title = format!("cannot save the apply record in {}", self.parent);
         // A user without that right can do nothing about it.
         let severity = if error.is_unauthorized() { Severity::Note } else { Severity::Warning };
         Some(
@@ -140,10 +134,6 @@ impl ApplySet {
         self.found.as_ref().filter(|found| !found.is_ours()).map(|found| found.tooling.as_str())
     }
 
-    pub(crate) fn members(&self) -> impl Iterator<Item = &ObjectRef> {
-        self.members.iter().map(|(target, _)| target)
-    }
-
     /// A member as it is in the cluster.
     pub(crate) fn member(&self, target: &ObjectRef) -> Option<&Value> {
         self.members.iter().find(|(member, _)| member == target).map(|(_, object)| object)
@@ -153,19 +143,9 @@ impl ApplySet {
     async fn list(&mut self, session: &Session) -> Result<(), Failure> {
         let Some(found) = &self.found else { return Ok(()) };
         let resources = session.resources().await.map_err(|error| error.diagnostic("Set"))?;
-        let mut places = Vec::new();
-        for kind in &found.contents.kinds {
-            let serving = resources.iter().filter(|resource| resource.gvk.group_kind() == *kind);
-            match serving.max_by_key(|resource| resource.version_priority()) {
-                // A kind that is no longer served has no objects.
-                None => {}
-                Some(resource) if resource.namespaced => {
-                    let namespaces = found.contents.namespaces.iter().cloned().filter_map(Namespace::new);
-                    places.extend(namespaces.map(|namespace| (resource, Some(namespace))));
-                }
-                Some(resource) => places.push((resource, None)),
-            }
-        }
+        let stale = session.stale_groups().await.map_err(|error| error.diagnostic("Set"))?;
+        let Places { listable: places, unknown } = Places::of(&found.contents, &resources, &stale);
+        self.unlisted.extend(unknown.iter().map(|kind| unresponsive(kind)));
         let labels = Some(format!("{}={}", applyset::PART_OF, self.id));
         let lists = places.into_iter().map(|(resource, namespace)| {
             let selection = Selection { namespace, labels: labels.clone(), ..Selection::default() };
@@ -187,32 +167,6 @@ impl ApplySet {
             }
         }
         Ok(())
-    }
-
-    /// The members that are not among `objects`, namespaces and CRDs last.
-    pub(crate) async fn prunes(&self, session: &Session, objects: &[ResolvedObject]) -> Vec<Prune> {
-        let is_applied =
-            |target: &ObjectRef| objects.iter().any(|object| object.target.is_same_object(target));
-        let mut prunes = Vec::new();
-        for (target, member) in self.members.iter().filter(|(target, _)| !is_applied(target)) {
-            let fate = match applyset::fate(member, &self.id) {
-                delete @ Fate::Delete { .. } if is_needed_by_others(target) => {
-                    let others = format!("{}!={}", applyset::PART_OF, self.id);
-                    match content::foreign(session, target, others, |_| false).await {
-                        Ok(None) => delete,
-                        Ok(Some(content)) => Fate::Keep(format!("it still contains {content}")),
-                        Err(error) => {
-                            Fate::Keep(format!("its content cannot be listed: {}", diag::error_chain(&error)))
-                        }
-                    }
-                }
-                fate => fate,
-            };
-            let uid = member["metadata"]["uid"].as_str().map(str::to_owned);
-            prunes.push(Prune { target: target.clone(), uid, fate });
-        }
-        prunes.sort_by_key(|prune| (is_needed_by_others(&prune.target), prune.target.clone()));
-        prunes
     }
 
     /// Makes the objects members.
@@ -261,6 +215,42 @@ impl ApplySet {
     }
 }
 
+/// Where the members of a set may be.
+struct Places<'r> {
+    listable: Vec<(&'r Resource, Option<Namespace>)>,
+    /// Kinds whose API server does not respond, as in `Widget.example.org`.
+    unknown: Vec<String>,
+}
+
+impl<'r> Places<'r> {
+    fn of(contents: &Contents, resources: &'r [Resource], stale: &BTreeSet<String>) -> Self {
+        let mut places = Self { listable: Vec::new(), unknown: Vec::new() };
+        for kind in &contents.kinds {
+            let serving = resources.iter().filter(|resource| resource.gvk.group_kind() == *kind);
+            let group = kind.split_once('.').map_or("", |(_, group)| group);
+            match serving.max_by_key(|resource| resource.version_priority()) {
+                // Its objects exist, although they cannot be seen at the moment.
+                None if stale.contains(group) => places.unknown.push(kind.clone()),
+                // A kind that is no longer served has no objects.
+                None => {}
+                Some(resource) if resource.namespaced => {
+                    let namespaces = contents.namespaces.iter().cloned().filter_map(Namespace::new);
+                    places.listable.extend(namespaces.map(|namespace| (resource, Some(namespace))));
+                }
+                Some(resource) => places.listable.push((resource, None)),
+            }
+        }
+        places
+    }
+}
+
+fn unresponsive(kind: &str) -> Diagnostic {
+    let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
+    Diagnostic::error(cluster::codes::API_ERROR, format!("the members of kind {kind} cannot be listed"))
+        .detail(format!("The API server of group {group} does not respond."))
+        .hint(format!("No {kind} of the set is deleted until its members can be listed."))
+}
+
 /// Only Secrets, ConfigMaps and kinds whose CRDs say so may be parents.
 async fn ensure_parent_kind(session: &Session, parent: &ObjectRef) -> Result<(), Failure> {
     if parent.group().is_empty() && ["Secret", "ConfigMap"].contains(&parent.kind()) {
@@ -297,4 +287,62 @@ fn foreign(parent: &ObjectRef, tooling: &str) -> Diagnostic {
             "The parent names the tool {tooling}. Two tools that prune one set delete each other's objects."
         ))
         .hint("Stop using the other tool for this set, then take it over with --adopt-applyset.")
+}
+
+#[cfg(test)]
+impl SetPlan {
+    /// A set of another tool, adopted, with these members that are not in the files.
+    pub(crate) fn sample(prunes: Vec<Prune>) -> Self {
+        let kind = "v1/Secret".parse().expect("a fixed kind");
+        let parent = ObjectRef::new(kind, Namespace::new("shop"), "set");
+        let found = Parent { tooling: "kubectl/v1.36.3".to_owned(), contents: Contents::default() };
+        let set = ApplySet {
+            id: applyset::set_id(&parent),
+            parent,
+            found: Some(found),
+            members: Vec::new(),
+            record: Found::default(),
+            unlisted: Vec::new(),
+        };
+        Self { set, prunes, is_pruned: true, takes_members: true }
+    }
+
+    /// The same before its parent exists.
+    pub(crate) fn unborn(mut self) -> Self {
+        self.set.found = None;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_gone_only_if_its_group_responds() {
+        let resource = |kind: &str, namespaced: bool| Resource {
+            gvk: kind.parse().unwrap(),
+            plural: String::new(),
+            singular: String::new(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced,
+            verbs: Vec::new(),
+        };
+        let resources = [resource("v1/ConfigMap", true), resource("v1/Node", false)];
+        let check = |kinds: &[&str], stale: &[&str], listable: &[&str], unknown: &[&str]| {
+            let set = |items: &[&str]| items.iter().map(|&item| item.to_owned()).collect();
+            let contents = Contents { kinds: set(kinds), namespaces: set(&["a", "b"]) };
+            let found = Places::of(&contents, &resources, &set(stale));
+            let shown = |(resource, namespace): &(&Resource, Option<Namespace>)| {
+                format!("{} {}", resource.gvk.kind(), namespace.as_ref().map_or("", Namespace::as_str))
+            };
+            assert_eq!(found.listable.iter().map(shown).collect::<Vec<_>>(), listable, "{kinds:?}");
+            assert_eq!(found.unknown, unknown, "{kinds:?}");
+        };
+        check(&["ConfigMap", "Node"], &[], &["ConfigMap a", "ConfigMap b", "Node "], &[]);
+        check(&["Widget.example.org"], &[], &[], &[]);
+        check(&["Widget.example.org"], &["example.org"], &[], &["Widget.example.org"]);
+        check(&["Widget.example.org"], &["other.org"], &[], &[]);
+    }
 }

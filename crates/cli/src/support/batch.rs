@@ -4,6 +4,7 @@ mod creation;
 mod dry_runs;
 mod live;
 mod memory;
+mod other_sets;
 #[cfg(test)]
 mod parity;
 pub(crate) mod replacement;

@@ -17,13 +17,29 @@ use operator::composition::preview::{Concern, Platform, XrPreview, is_platform};
 
 use super::ask::OpenRequests;
 use super::connect::Cluster;
+use super::printer::Printer;
 use super::report::Report;
 use super::report::composites::{CompositeReport, Composites, Standing};
+use crate::args::Format;
 use crate::args::plan::CompositeArgs;
 use crate::codes;
 
+/// Adds to a plan what it does to the live XRs.
+pub(crate) async fn add(
+    report: &mut Report,
+    args: &CompositeArgs,
+    cluster: &Cluster,
+    open: &OpenRequests,
+    printer: &Printer,
+) {
+    let spinner = printer.spinner();
+    let keeps_whole = printer.format() == Format::Diff;
+    report.composites = review(report, args, cluster, open, keeps_whole, &spinner).await;
+    spinner.finish_and_clear();
+}
+
 /// What a change does to the live XRs, or `None` if it concerns none.
-pub(crate) async fn review(
+async fn review(
     report: &Report,
     args: &CompositeArgs,
     cluster: &Cluster,

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::applyset::SetPlan;
+use super::applyset::prune::Prune;
 use super::batch::Batch;
 use super::exit::Failure;
 use super::files::{Loaded, Written, unreadable};
@@ -43,10 +44,31 @@ pub(crate) struct SavedPlan {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(try_from = "WrittenObject")]
 struct SavedObject {
+    #[serde(skip_serializing)]
+    target: ObjectRef,
     body: Value,
     /// What the plan is about in the live object; none if there is none.
     before: Option<String>,
+}
+
+/// An object as it is in the file, before it is known to be one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenObject {
+    body: Value,
+    before: Option<String>,
+}
+
+impl TryFrom<WrittenObject> for SavedObject {
+    type Error = String;
+
+    fn try_from(WrittenObject { body, before }: WrittenObject) -> Result<Self, String> {
+        let fields = body.as_object().ok_or("the body of an object is not a mapping")?;
+        let target = ObjectRef::of(fields).map_err(|error| diag::error_chain(&error))?;
+        Ok(Self { target, body, before })
+    }
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +93,8 @@ impl SavedPlan {
             if object.target.namespace.is_none() {
                 remove("/metadata", "namespace");
             }
-            SavedObject { body, before: snapshot(batch, &object.target, &object.body, &manager) }
+            let before = snapshot(batch, &object.target, &object.body, &manager);
+            SavedObject { target: object.target.clone(), body, before }
         });
         Self {
             schema: SCHEMA.to_owned(),
@@ -92,9 +115,9 @@ impl SavedPlan {
     /// The objects as if a file had them.
     pub(crate) fn loaded(&self) -> Loaded {
         let source = Source::new("the plan", "");
-        let written = |SavedObject { body, .. }: &SavedObject| {
-            let ObjectRef { gvk, namespace, name } = ObjectRef::of(body.as_object()?).ok()?;
-            Some(Written {
+        let written = |SavedObject { target, body, .. }: &SavedObject| {
+            let ObjectRef { gvk, namespace, name } = target.clone();
+            Written {
                 body: body.clone(),
                 gvk,
                 namespace,
@@ -104,9 +127,9 @@ impl SavedPlan {
                 part: Span::default(),
                 span: Span::default(),
                 violations: Vec::new(),
-            })
+            }
         };
-        Loaded { objects: self.objects.iter().filter_map(written).collect(), problems: Vec::new() }
+        Loaded { objects: self.objects.iter().map(written).collect(), problems: Vec::new() }
     }
 
     /// Refuses to carry out the plan if `batch`, which is made of the same objects now, would do anything else.
@@ -120,8 +143,8 @@ impl SavedPlan {
                 .hint("Choose the cluster with --context or --kubeconfig, or plan again."));
         }
         let manager = FieldManager::new(self.change.writer.field_manager.as_str());
-        let before: HashMap<ObjectRef, &Option<String>> =
-            self.objects.iter().filter_map(|it| Some((reference(&it.body)?, &it.before))).collect();
+        let before: HashMap<&ObjectRef, &Option<String>> =
+            self.objects.iter().map(|it| (&it.target, &it.before)).collect();
         let mut moved: Vec<String> = Vec::new();
         for object in &batch.objects {
             let now = snapshot(batch, &object.target, &object.body, &manager);
@@ -135,7 +158,7 @@ impl SavedPlan {
             moved.push(format!("{} {what}", object.target));
         }
         if batch.set.as_ref().map(members).unwrap_or_default() != self.members {
-            moved.push("the members of the set that are not in the files are others".to_owned());
+            moved.push("the set's prune candidates changed".to_owned());
         }
         if moved.is_empty() { Ok(()) } else { Err(stale(&moved)) }
     }
@@ -153,17 +176,22 @@ impl SavedPlan {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = fs::read(path).map_err(|error| unreadable(path, &error))?;
         let no_plan = |detail: String| {
-            Diagnostic::error(codes::PLAN_UNREADABLE, format!("{} is no plan", path.display()))
+            Diagnostic::error(codes::PLAN_UNREADABLE, format!("{} is not a saved plan", path.display()))
                 .detail(detail)
                 .hint(format!("To apply manifests, write: plimsoll apply -f {}", path.display()))
         };
-        let value: Value = serde_json::from_slice(&text)
-            .map_err(|_| no_plan("`plimsoll plan --out` writes plans, as JSON.".to_owned()))?;
+        Ok(Self::parse(&text).map_err(no_plan)?)
+    }
+
+    /// A plan from the text of its file, or why it is none.
+    fn parse(text: &[u8]) -> Result<Self, String> {
+        let value: Value = serde_json::from_slice(text)
+            .map_err(|_| "`plimsoll plan --out` writes plans, as JSON.".to_owned())?;
         if value["schema"] != SCHEMA {
             let found = value["schema"].as_str().unwrap_or("none");
-            return Err(no_plan(format!("Its field schema should be {SCHEMA}; found: {found}.")).into());
+            return Err(format!("Its field schema should be {SCHEMA}; found: {found}."));
         }
-        Ok(serde_json::from_value(value).map_err(|error| no_plan(format!("Cause: {error}.")))?)
+        serde_json::from_value(value).map_err(|error| format!("Cause: {error}."))
     }
 }
 
@@ -180,7 +208,7 @@ pub(crate) fn exposed(path: &Path, plan: &SavedPlan) -> Option<Diagnostic> {
 pub(crate) fn stale(moved: &[String]) -> Diagnostic {
     Diagnostic::error(codes::PLAN_STALE, "the cluster has changed since the plan was made")
         .detail(format!(
-            "Nothing was applied, because it would not be what was planned:\n\n  - {}",
+            "Nothing was applied, because the result would differ from the plan:\n\n  - {}",
             moved.join("\n  - ")
         ))
         .hint("Plan again.")
@@ -191,12 +219,8 @@ fn snapshot(batch: &Batch, target: &ObjectRef, body: &Value, manager: &FieldMana
     batch.observed(target).map(|live| plan::snapshot(body, manager, live))
 }
 
-fn reference(body: &Value) -> Option<ObjectRef> {
-    ObjectRef::of(body.as_object()?).ok()
-}
-
 fn members(set: &SetPlan) -> Vec<SavedMember> {
-    let member = |prune: &super::applyset::Prune| SavedMember {
+    let member = |prune: &Prune| SavedMember {
         object: prune.target.to_string(),
         uid: prune.uid.clone(),
         is_deleted: set.is_pruned && matches!(prune.fate, Fate::Delete { .. }),
@@ -211,4 +235,45 @@ async fn cluster_uid(session: &Session) -> Option<String> {
     let namespace = ObjectRef::new("v1/Namespace".parse().ok()?, None, "kube-system");
     let found = session.read(&namespace).await.ok()??;
     found.object["metadata"]["uid"].as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_damaged_plan_is_refused_as_a_whole() {
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "shop" } });
+        let check = |object: Value, expected: Result<usize, &str>| {
+            let change = json!({
+                "writer": {
+                    "field_manager": "plimsoll", "force_conflicts": false, "take": [], "take_from": [],
+                    "leave": { "ignore": [], "leave_to": [] },
+                },
+                "set": { "applyset": null, "prune": false, "adopt_applyset": false },
+                "replacement": { "replace": false, "cascade": "background" },
+            });
+            let plan = json!({
+                "schema": SCHEMA, "madeBy": "0.2.0", "cluster": null, "namespace": "shop", "change": change,
+                "objects": [{ "body": map, "before": null }, object], "members": [],
+            });
+            let parsed = SavedPlan::parse(plan.to_string().as_bytes());
+            match (parsed.map(|plan| plan.loaded().objects.len()), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected),
+                (Err(why), Err(expected)) => assert!(why.contains(expected), "{why}"),
+                (found, expected) => panic!("{found:?}, and not {expected:?}"),
+            }
+        };
+        let mut other = map.clone();
+        other["metadata"]["name"] = "b".into();
+        check(json!({ "body": other, "before": "x" }), Ok(2));
+        check(json!({ "body": { "kind": "ConfigMap" }, "before": null }), Err("apiVersion"));
+        other["metadata"]["name"] = json!(null);
+        check(json!({ "body": other, "before": null }), Err("name"));
+        check(json!({ "body": "b", "before": null }), Err("is not a mapping"));
+        check(json!({ "before": null }), Err("body"));
+        check(json!({ "body": map, "befor": "x" }), Err("befor"));
+    }
 }

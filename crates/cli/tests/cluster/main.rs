@@ -20,6 +20,7 @@ mod refusals;
 mod replacements;
 mod report_formats;
 mod saved_plans;
+mod set_members;
 mod set_records;
 mod several_objects;
 mod takeover;

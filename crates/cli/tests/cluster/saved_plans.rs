@@ -66,7 +66,7 @@ async fn a_plan_in_a_file_does_what_was_planned_or_nothing() {
     --- stderr
     error[plan-stale]: the cluster has changed since the plan was made
 
-      Nothing was applied, because it would not be what was planned:
+      Nothing was applied, because the result would differ from the plan:
 
         - ConfigMap NS/a has been changed
         - ConfigMap NS/b exists now
@@ -96,7 +96,7 @@ async fn a_plan_keeps_the_set_and_the_options_it_was_made_with() {
     // Another member appears after the review.
     assert!(apply(&[map("a", "1"), map("b", "1"), map("c", "1")]).starts_with("exit 0"));
     let moved = apply_plan(&ns, &[path]);
-    assert!(moved.contains("the members of the set that are not in the files are others"), "{moved}");
+    assert!(moved.contains("the set's prune candidates changed"), "{moved}");
     assert!(ns.get(&map("b", "")).await.is_some());
     assert!(plan(&ns, &file, &[map("a", "2")], &set).contains("2 to delete, 1 to change"));
     let applied = apply_plan(&ns, &[path]);
@@ -144,7 +144,7 @@ async fn a_plan_with_errors_and_a_file_that_is_no_plan_are_refused() {
     insta::assert_snapshot!(refused.replace(folder.path().to_str().unwrap(), "DIR"), @"
     exit 1
     --- stderr
-    error[plan-unreadable]: DIR/shop.yaml is no plan
+    error[plan-unreadable]: DIR/shop.yaml is not a saved plan
 
       Its field schema should be plimsoll.dev/plan/v1; found: none.
 

@@ -171,4 +171,10 @@ async fn members_that_are_not_in_the_files_are_drift() {
     1 no longer in the files, 1 in sync
     ");
     assert!(ns.get(&other).await.is_some());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("drift.xml");
+    command(&ns, &["drift", "--junit", file.to_str().unwrap()], &map("red").to_string());
+    let junit = std::fs::read_to_string(file).unwrap();
+    assert!(junit.contains(r#"tests="3" failures="1" errors="0""#), "{junit}");
+    assert!(junit.contains(r#"<failure message="it is not in the files">"#), "{junit}");
 }

@@ -1,5 +1,7 @@
 //! What a change of a Composition, an XRD or a Function does to live XRs.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 use testkit::Sandbox;
 
@@ -111,6 +113,47 @@ async fn a_changed_composition_is_shown_xr_by_xr_and_nothing_is_written() {
     "#);
     assert_eq!(versions(&platform).await, before);
     assert_eq!(requests(&platform.session, platform.ns.name()).await, 0);
+}
+
+#[tokio::test]
+async fn an_apply_that_shows_a_plan_shows_the_xrs() {
+    let platform = Platform::new("confirm", &before()).await;
+    platform.composed("a", "small").await;
+    let mut changed = before();
+    changed["resources"]["web"] = deployment(3);
+    let changed = platform.composition("main", &changed);
+    let dry_run = |more: &[&str]| {
+        let arguments = [&["apply", "-f", "-", "--dry-run"], more].concat();
+        platform.transcript(&platform.run(&arguments, &[&changed]))
+    };
+    let shown = dry_run(&[]);
+    assert!(
+        shown.starts_with("exit 0\n--- stdout\nthe only XR changes Deployment.spec.replicas\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("\n~ XApp NS/a\n"), "{shown}");
+    assert!(!dry_run(&["--without-xrs"]).contains("XApp"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("composition.yaml");
+    std::fs::write(&file, changed.to_string()).unwrap();
+    let confirm = platform.plimsoll(&["apply", "--confirm", "-f", file.to_str().unwrap()]);
+    let output = with_input(on_terminal(&confirm), "n\n");
+    let shown = platform.steady(&String::from_utf8_lossy(&output.stdout));
+    assert!(shown.contains("~ XApp NS/a") && shown.contains("Apply this? [y/N]"), "{shown}");
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+}
+
+/// The same command on a terminal of its own.
+fn on_terminal(command: &Command) -> Command {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let quoted = words.map(|word| format!("'{}'", word.to_str().expect("plain words")));
+    let line = format!("exec {}", quoted.collect::<Vec<_>>().join(" "));
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    script.envs(variables).env("TERM", "xterm");
+    script
 }
 
 #[tokio::test]

@@ -9,12 +9,14 @@ use super::{carry_out, refuse};
 use crate::args::Format;
 use crate::args::plan::{Apply, ChangeArgs, DryRun};
 use crate::codes;
+use crate::support::ask::OpenRequests;
 use crate::support::batch::replacement::Replacing;
 use crate::support::batch::writer::Writer;
 use crate::support::batch::{Batch, Keep};
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::files::Loaded;
+use crate::support::platform;
 use crate::support::printer::Printer;
 use crate::support::report::text::{self, Tense};
 use crate::support::saved_plan::{SavedPlan, exposed};
@@ -25,10 +27,15 @@ const OTHERWISE: &str =
     "Keep the plan with `plimsoll plan --out FILE`, and carry it out with `plimsoll apply FILE`.";
 
 /// Carries out a plan in a file.
-pub(super) async fn from_file(path: &Path, args: &Apply, printer: &mut Printer) -> Outcome {
+pub(super) async fn from_file(
+    path: &Path,
+    args: &Apply,
+    open: &OpenRequests,
+    printer: &mut Printer,
+) -> Outcome {
     let terminal = args.confirm.then(|| Tty::open("--confirm", OTHERWISE)).transpose()?;
     if let Some(namespace) = &args.cluster.namespace {
-        let title = format!("--namespace {namespace} does not go with a plan");
+        let title = format!("--namespace {namespace} cannot be used with a saved plan");
         return Err(Diagnostic::error(codes::OPTION_UNUSABLE, title)
             .hint("Omit it: the objects of the plan have their namespaces.")
             .into());
@@ -40,27 +47,32 @@ pub(super) async fn from_file(path: &Path, args: &Apply, printer: &mut Printer) 
     let mut cluster = Cluster::connect(&args.cluster)?;
     if let Some(terminal) = terminal {
         let batch = check(&saved, &mut cluster).await?;
-        if let Some(end) = ask(batch, &saved, &cluster, terminal, args, printer).await? {
+        if let Some(end) = ask(batch, &saved, &cluster, terminal, args, open, printer).await? {
             return Ok(end);
         }
     }
-    go(&saved, &mut cluster, args, printer).await
+    go(&saved, &mut cluster, args, open, printer).await
 }
 
 /// Shows the plan, asks, and carries it out.
-pub(super) async fn after_asking(loaded: Loaded, args: &Apply, printer: &mut Printer) -> Outcome {
+pub(super) async fn after_asking(
+    loaded: Loaded,
+    args: &Apply,
+    open: &OpenRequests,
+    printer: &mut Printer,
+) -> Outcome {
     let terminal = Tty::open("--confirm", OTHERWISE)?;
     let mut cluster = Cluster::connect(&args.cluster)?;
     let batch = Batch::resolve(loaded, &args.change.set, &cluster, "Apply").await?;
     if !batch.problems.is_empty() {
         return Ok(refuse(&batch, printer));
     }
-    let batch = all_of(batch, &args.change, &cluster).await?;
+    let batch = all_of(batch, &args.change, &cluster).await?.leaving_other_sets(&cluster.session).await;
     let saved = SavedPlan::of(&batch, &args.change, &cluster.session, cluster.namespace.as_str()).await;
-    if let Some(end) = ask(batch, &saved, &cluster, terminal, args, printer).await? {
+    if let Some(end) = ask(batch, &saved, &cluster, terminal, args, open, printer).await? {
         return Ok(end);
     }
-    go(&saved, &mut cluster, args, printer).await
+    go(&saved, &mut cluster, args, open, printer).await
 }
 
 /// Shows what `batch` would do, and asks whether to go on; if not, with the exit status.
@@ -70,6 +82,7 @@ async fn ask(
     cluster: &Cluster,
     terminal: Tty,
     args: &Apply,
+    open: &OpenRequests,
     printer: &mut Printer,
 ) -> Result<Option<Exit>, Failure> {
     if printer.format() != Format::Text {
@@ -80,7 +93,8 @@ async fn ask(
     let writer = Writer::new(&saved.change.writer)?;
     let batch = batch.replacing(Replacing::of(&saved.change.replacement));
     let bar = printer.progress(batch.objects.len(), "planning");
-    let report = batch.preview(&cluster.session, &writer, bar).await;
+    let mut report = batch.preview(&cluster.session, &writer, bar).await;
+    platform::add(&mut report, &args.composites, cluster, open, printer).await;
     text::report(printer, &report, Tense::Plan, args.bodies.full)?;
     if report.has_errors() {
         return Ok(Some(Exit::Failure));
@@ -111,9 +125,15 @@ async fn all_of(batch: Batch, change: &ChangeArgs, cluster: &Cluster) -> Result<
     Ok(batch.read(&cluster.session, &writer, "Apply", Keep::All).await)
 }
 
-async fn go(saved: &SavedPlan, cluster: &mut Cluster, args: &Apply, printer: &mut Printer) -> Outcome {
+async fn go(
+    saved: &SavedPlan,
+    cluster: &mut Cluster,
+    args: &Apply,
+    open: &OpenRequests,
+    printer: &mut Printer,
+) -> Outcome {
     let mut batch = check(saved, cluster).await?;
     batch.start_record();
     batch.is_guarded = args.dry_run == DryRun::None;
-    carry_out(batch, cluster, args, &saved.change, printer).await
+    carry_out(batch, cluster, args, &saved.change, open, printer).await
 }

@@ -35,6 +35,8 @@ pub(in crate::commands) enum DeleteResult {
     Ended(Deletion),
     /// A dry run: it could be deleted.
     Possible,
+    /// It was left alone, for this reason.
+    Kept(String),
     /// The user pressed Ctrl-C before it ended.
     Interrupted,
     Failed(Box<Diagnostic>),
@@ -47,7 +49,7 @@ impl DeleteResult {
             Self::Absent => named,
             Self::Possible => false,
             Self::Ended(ended) => matches!(ended, Deletion::Stuck(_)),
-            Self::Failed(_) | Self::Interrupted => true,
+            Self::Kept(_) | Self::Failed(_) | Self::Interrupted => true,
         }
     }
 
@@ -59,6 +61,7 @@ impl DeleteResult {
             Self::Ended(Deletion::Requested) => "asked",
             Self::Ended(Deletion::Stuck(_)) => "stuck",
             Self::Possible => "possible",
+            Self::Kept(_) => "kept",
             Self::Interrupted => "interrupted",
             Self::Failed(_) => "failed",
         }
@@ -72,7 +75,7 @@ impl DeleteResult {
                 "Wait longer with --timeout, let the controllers behind the finalizers finish, or remove the finalizers with --remove-finalizers.",
             )),
             Self::Ended(ended) => ended.warning(target),
-            Self::Absent | Self::Possible | Self::Interrupted => None,
+            Self::Absent | Self::Possible | Self::Kept(_) | Self::Interrupted => None,
         }
     }
 }
@@ -142,10 +145,13 @@ pub(super) async fn try_all(
     });
     let results = all(tried).await;
     in_flight.finish();
-    for (target, result) in &results {
-        printer.progress_line(line(target, result))?;
-    }
+    show(printer, &results)?;
     Ok(results)
+}
+
+/// Tells a person what came of objects.
+pub(super) fn show(printer: &mut Printer, results: &[(ObjectRef, DeleteResult)]) -> io::Result<()> {
+    results.iter().try_for_each(|(target, result)| printer.progress_line(line(target, result)))
 }
 
 /// Whether the object cannot exist, because its kind does not.
@@ -164,7 +170,7 @@ async fn delete_one(
     };
     let Some(live) = live else { return Ok(DeleteResult::Absent) };
     // A new object of the same name is not ours to delete.
-    let uid = live.object["metadata"]["uid"].as_str().map(str::to_owned);
+    let uid = how.uid.or_else(|| live.object["metadata"]["uid"].as_str().map(str::to_owned));
     session.delete(target, &cluster::Delete { uid, ..how }).await.map(DeleteResult::Ended)
 }
 
@@ -209,6 +215,7 @@ fn interrupted(left: usize) -> Diagnostic {
 fn line(target: &ObjectRef, result: &DeleteResult) -> String {
     match result {
         DeleteResult::Absent => format!("{DIM}  {target} did not exist{DIM:#}"),
+        DeleteResult::Kept(why) => format!("{DIM}= {target}   kept: {why}{DIM:#}"),
         DeleteResult::Failed(_) => format!("{BAD}! {target} was not deleted{BAD:#}"),
         DeleteResult::Possible => format!("{PENDING}- {target} would be deleted{PENDING:#}"),
         DeleteResult::Interrupted => format!("{BAD}? {target} may still exist{BAD:#}"),
@@ -229,6 +236,9 @@ fn to_json(target: &ObjectRef, result: &DeleteResult, named: bool) -> Value {
         _ => Vec::new(),
     };
     let mut fields = json!({ "outcome": result.word(), "forcedFinalizers": forced });
+    if let DeleteResult::Kept(why) = result {
+        fields["why"] = why.as_str().into();
+    }
     if let Some(why) = result.finding(target, named) {
         fields["finding"] = finding(&why);
     }

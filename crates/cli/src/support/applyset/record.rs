@@ -1,5 +1,5 @@
-//! The record of a set in the cluster: compressed, in Secrets that the parent owns. They are no members of the set, or an
-//! apply would prune them.
+//! The record of a set in the cluster: compressed, in Secrets that the parent owns. They are excluded from the
+//! set, or an apply would prune them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};

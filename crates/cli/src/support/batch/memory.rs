@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::Batch;
 use super::resolve::ResolvedObject;
 use super::writer::Writer;
+use crate::support::applyset::SetPlan;
 use crate::support::mask_key::random_key;
 
 impl Batch {
@@ -70,12 +71,9 @@ impl Batch {
     }
 
     /// What is remembered after an apply, of its objects and of the members that are left.
-    pub(crate) fn finished_record(&self) -> Option<SetRecord> {
+    pub(crate) fn finished_record(&self, set: &SetPlan) -> Option<SetRecord> {
         let mut record = self.record.take()?;
-        let set = self.set.as_ref()?;
-        let deleted: Vec<&ObjectRef> = set.deletes().map(|prune| &prune.target).collect();
-        let members = set.prunes.iter().map(|prune| &prune.target).filter(|target| !deleted.contains(target));
-        record.retain(self.objects.iter().map(|object| &object.target).chain(members));
+        record.retain(self.objects.iter().map(|object| &object.target).chain(set.remaining()));
         Some(record)
     }
 }

@@ -25,7 +25,7 @@ pub(super) async fn render(
     open: &OpenRequests,
     bar: &ProgressBar,
 ) -> Result<Vec<XrPreview>, Diagnostic> {
-    let ask = Ask::new(cluster, args.timeout, open, ADVICE).await?;
+    let ask = Ask::new(cluster, args.xr_timeout, open, ADVICE).await?;
     let named: Vec<Named> = xrs.iter().filter_map(Named::of).collect();
     let mut previews = Vec::new();
     let mut page = PAGE;

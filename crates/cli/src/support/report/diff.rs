@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use fields::{FieldSet, Schema};
 use manifest::{Namespace, ObjectRef};
-use plan::applyset::Fate;
 use serde_json::Value;
 use similar::TextDiff;
 
@@ -16,7 +15,7 @@ const NO_FILE: &str = "/dev/null";
 pub(super) fn diff(report: &Report) -> String {
     let mut text = String::new();
     if let Some(set) = &report.set {
-        for prune in set.deletes().filter(|prune| matches!(prune.fate, Fate::Delete { .. })) {
+        for prune in set.deletes() {
             let member = set.set.member(&prune.target).map(|member| plan::visible(member, &MASK_KEY));
             compare(&mut text, &prune.target, member.as_ref(), None);
         }

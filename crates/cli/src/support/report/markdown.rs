@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use diag::Diagnostic;
 use diag::terminal::Renderer;
-use plan::applyset::Fate;
 use plan::{FieldChange, Preview};
 
 use super::change_text::{ChangeText, Line};
@@ -12,13 +11,19 @@ use super::composites::{CompositeReport, Composites};
 use super::findings::findings;
 use super::text::{HIDDEN, Tense, holding, how_replaced, managers, said, summary};
 use super::{Action, ObjectReport, ObjectState, Report, names};
+use crate::support::applyset::SetPlan;
+use crate::support::applyset::prune::{End, Prune};
 
 /// The line width of findings.
 const WIDTH: usize = 100;
 /// A comment on GitHub may have 65,536 characters.
 const MOST_CHARACTERS: usize = 60_000;
 
-pub(super) fn markdown(report: &Report, tense: Tense) -> String {
+/// How much of it may name sections that were left out.
+const MOST_NAMED: usize = 5_000;
+
+/// The whole report; `full` for long values in full, and for a page of any length.
+pub(super) fn markdown(report: &Report, tense: Tense, full: bool) -> String {
     let title = ["Plan", "Apply", "Drift"][tense as usize];
     let summary = anstream::adapter::strip_str(&summary(report, tense)).to_string();
     let summary = if summary.is_empty() { "nothing to do".to_owned() } else { summary };
@@ -27,65 +32,105 @@ pub(super) fn markdown(report: &Report, tense: Tense) -> String {
         let _infallible = writeln!(page, "\n**{}**", escaped(&summary));
     }
     let findings = findings(report);
-    let sections = prunes(report).into_iter().chain(findings.iter().map(finding));
+    let sections = report.set.as_ref().and_then(set).into_iter().chain(findings.iter().map(finding));
     let touched = report.objects.iter().filter(|object| object.action() != Action::Nothing);
-    let mut left_out = 0;
     let composites = report.composites.iter().flat_map(|composites| &composites.items);
-    let composites = composites.filter(|item| item.is_touched()).map(composite);
-    for section in sections.chain(touched.map(object)).chain(composites) {
-        if page.len() + section.len() > MOST_CHARACTERS {
-            left_out += 1;
+    let composites = composites.filter(|item| item.is_touched()).map(|item| composite(item, full));
+    let sections = sections.chain(touched.map(|it| object(it, full))).chain(composites);
+    with_sections(page, sections, if full { usize::MAX } else { MOST_CHARACTERS })
+}
+
+/// A collapsible part of the page.
+struct Section {
+    /// HTML.
+    title: String,
+    text: String,
+}
+
+/// The page with all sections that fit, and the titles of the others.
+fn with_sections(mut page: String, sections: impl Iterator<Item = Section>, most: usize) -> String {
+    let mut left_out = Vec::new();
+    for Section { title, text } in sections {
+        if page.len() + text.len() > most {
+            left_out.push(title);
         } else {
-            page.push_str(&section);
+            page.push_str(&text);
         }
     }
-    if left_out > 0 {
-        let _infallible = writeln!(page, "\n{left_out} more sections do not fit into a comment.");
+    if left_out.is_empty() {
+        return page;
+    }
+    let (noun, pronoun) = if left_out.len() == 1 { ("section does", "it") } else { ("sections do", "them") };
+    let _infallible =
+        writeln!(page, "\n{} {noun} not fit into a comment; --full shows {pronoun}:\n", left_out.len());
+    let mut room = MOST_NAMED;
+    let named = left_out.iter().take_while(|title| {
+        let fits = title.len() < room;
+        room = room.saturating_sub(title.len());
+        fits
+    });
+    let named: Vec<&String> = named.collect();
+    for title in &named {
+        let _infallible = writeln!(page, "* {title}");
+    }
+    if named.len() < left_out.len() {
+        let _infallible = writeln!(page, "* and {} more", left_out.len() - named.len());
     }
     page
 }
 
-fn prunes(report: &Report) -> Option<String> {
-    let set = report.set.as_ref()?;
-    let line = |prune: &crate::support::applyset::Prune| match &prune.fate {
-        Fate::Delete { .. } if set.is_pruned => format!("- {}", prune.target),
-        Fate::Delete { .. } => format!("  {} is not in the files; --prune deletes it", prune.target),
-        Fate::Keep(why) => format!("  {} is kept: {why}", prune.target),
+/// What happens to the set itself: its parent, and the members that are not in the files.
+fn set(plan: &SetPlan) -> Option<Section> {
+    let parent = &plan.set.parent;
+    let mut lines = Vec::new();
+    if !plan.set.exists() {
+        lines.push(format!("+ {parent} is created as the parent of the set"));
+    }
+    if let Some(tool) = plan.set.adopted_from() {
+        lines.push(format!("! {parent}: the set is taken over from {tool}"));
+    }
+    lines.extend(plan.ends().map(|(Prune { target, .. }, end)| match end {
+        End::Kept(why) => format!("  {target} is kept: {why}"),
+        End::NotAsked => format!("  {target} is not in the files; --prune deletes it"),
+        End::Deleted { .. } => format!("- {target}"),
+        End::NotDeleted(why) => format!("! {target} was not deleted: {why}"),
+    }));
+    let title = match plan.prunes.len() {
+        0 => format!("Set of {parent}"),
+        count => format!("Set of {parent}, members that are not in the files: {count}"),
     };
-    let lines: Vec<String> = set.prunes.iter().map(line).collect();
-    let title = format!("Members of the set that are not in the files: {}", lines.len());
-    (!lines.is_empty()).then(|| section(&title, "diff", &lines.join("\n"), true))
+    (!lines.is_empty()).then(|| section(escaped(&title), "diff", &lines.join("\n"), true))
 }
 
-fn object(report: &ObjectReport) -> String {
+fn object(report: &ObjectReport, full: bool) -> Section {
     let title = format!("<code>{} {}</code>", report.action().sign(), escaped(&report.target.to_string()));
-    section(&title, "diff", &object_lines(report, false).join("\n"), false)
+    section(title, "diff", &object_lines(report, false, full).join("\n"), false)
 }
 
 /// An XR with what it is composed of.
-fn composite(report: &CompositeReport) -> String {
+fn composite(report: &CompositeReport, full: bool) -> Section {
     let lost = report.pruned.iter().map(|field| format!("- {field}\n# its XRD no longer has this field"));
     let mut lines: Vec<String> = lost.collect();
     for object in report.touched() {
         lines.push(format!("{} {}", object.action().sign(), object.target));
-        lines.extend(object_lines(object, true));
+        lines.extend(object_lines(object, true, full));
     }
-    section(&format!("<code>{}</code>", escaped(&report.title())), "diff", &lines.join("\n"), false)
+    section(format!("<code>{}</code>", escaped(&report.title())), "diff", &lines.join("\n"), false)
 }
 
-fn object_lines(report: &ObjectReport, is_composed: bool) -> Vec<String> {
+fn object_lines(report: &ObjectReport, is_composed: bool, full: bool) -> Vec<String> {
     let mut lines = Vec::new();
     match &report.state {
         ObjectState::Known(preview) => {
             for change in said(preview, is_composed) {
                 let held = if preview.created { String::new() } else { holding(change) };
-                lines.extend(change_lines(change, &held));
+                lines.extend(change_lines(change, &held, full));
             }
             lines.extend(hands(preview));
         }
         ObjectState::Replaced(replacement) => {
             for change in &replacement.changes {
-                lines.extend(change_lines(change, &replacement.remark(change)));
+                lines.extend(change_lines(change, &replacement.remark(change), full));
             }
             lines.push(format!("# {}", how_replaced(replacement)));
         }
@@ -99,14 +144,14 @@ fn object_lines(report: &ObjectReport, is_composed: bool) -> Vec<String> {
     }
     for addition in &report.additions {
         let held = format!("not in the files, held by {}", managers(&addition.held_now));
-        lines.extend(change_lines(&FieldChange { old: None, ..addition.clone() }, &held));
+        lines.extend(change_lines(&FieldChange { old: None, ..addition.clone() }, &held, full));
     }
     lines
 }
 
 /// A change as lines of a diff.
-fn change_lines(change: &FieldChange, held: &str) -> Vec<String> {
-    let text = ChangeText::of(change, false);
+fn change_lines(change: &FieldChange, held: &str, full: bool) -> Vec<String> {
+    let text = ChangeText::of(change, full);
     let field = change.path.notation();
     let mut lines = Vec::new();
     if text.lines.is_empty() && !change.is_allocated {
@@ -136,19 +181,20 @@ fn hands(preview: &Preview) -> Vec<String> {
     takeover.into_iter().chain(hands).collect()
 }
 
-fn finding(finding: &Diagnostic) -> String {
+fn finding(finding: &Diagnostic) -> Section {
     let title = format!("{}: {}", finding.severity.word(), escaped(&finding.summary));
-    section(&title, "text", Renderer::plain(WIDTH).render(finding).trim_end(), finding.is_error())
+    section(title, "text", Renderer::plain(WIDTH).render(finding).trim_end(), finding.is_error())
 }
 
 /// A collapsible section. The fence is longer than any in the text, which so cannot end it.
-fn section(title: &str, language: &str, text: &str, is_open: bool) -> String {
+fn section(title: String, language: &str, text: &str, is_open: bool) -> Section {
     let open = if is_open { " open" } else { "" };
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
-    format!(
+    let text = format!(
         "\n<details{open}><summary>{title}</summary>\n\n{fence}{language}\n{text}\n{fence}\n\n</details>\n"
-    )
+    );
+    Section { title, text }
 }
 
 /// Text for HTML.
@@ -162,8 +208,25 @@ mod tests {
 
     #[test]
     fn a_text_cannot_end_its_section() {
-        let shown = section("t", "diff", "+ a: ```\n+ ````", false);
+        let shown = section("t".to_owned(), "diff", "+ a: ```\n+ ````", false).text;
         assert!(shown.contains("\n`````diff\n+ a: ```\n+ ````\n`````\n"), "{shown}");
         assert_eq!(escaped("<b>&"), "&lt;b&gt;&amp;");
+    }
+
+    #[test]
+    fn sections_that_do_not_fit_are_named() {
+        let check = |count: usize, most: usize, expected: &str| {
+            let sections = (0..count).map(|number| section(format!("s{number}"), "text", "x", false));
+            let page = with_sections(String::new(), sections, most);
+            let rest = page.rsplit("</details>\n").next().unwrap_or_default();
+            assert_eq!(rest.trim_start(), expected, "{page}");
+        };
+        check(3, usize::MAX, "");
+        check(1, 10, "1 section does not fit into a comment; --full shows it:\n\n* s0\n");
+        check(3, 130, "1 section does not fit into a comment; --full shows it:\n\n* s2\n");
+        check(2, 10, "2 sections do not fit into a comment; --full shows them:\n\n* s0\n* s1\n");
+        let many = (0..2_000).map(|number| section(format!("s{number}"), "text", "x", false));
+        let page = with_sections(String::new(), many, 10);
+        assert!(page.len() < MOST_NAMED * 2 && page.contains(" more\n"), "{}", page.len());
     }
 }

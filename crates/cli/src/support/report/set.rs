@@ -1,12 +1,12 @@
-//! Renders what happens to a set: its parent, and the members that are deleted or kept, before everything else.
+//! Renders what happens to a set, before everything else: its parent, and the members that are deleted or kept.
 
 use std::io;
 
-use plan::applyset::Fate;
 use serde_json::{Value, json};
 
 use super::text::Tense;
-use crate::support::applyset::{Prune, SetPlan};
+use crate::support::applyset::SetPlan;
+use crate::support::applyset::prune::{End, Prune};
 use crate::support::object_json;
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer};
 
@@ -19,16 +19,19 @@ pub(super) fn show(printer: &mut Printer, plan: &SetPlan, tense: Tense) -> io::R
         printer
             .data(format_args!("{PENDING}~ {parent}{PENDING:#}   {DIM}set taken over from {tool}{DIM:#}"))?;
     }
-    for Prune { target, fate, .. } in &plan.prunes {
-        match fate {
-            Fate::Keep(why) => printer.data(format_args!("{DIM}= {target}   kept: {why}{DIM:#}"))?,
-            Fate::Delete { .. } if !plan.is_pruned => {
+    for (Prune { target, .. }, end) in plan.ends() {
+        match end {
+            End::Kept(why) => printer.data(format_args!("{DIM}= {target}   kept: {why}{DIM:#}"))?,
+            End::NotAsked => {
                 printer
                     .data(format_args!("{DIM}= {target}   not in the files; --prune deletes it{DIM:#}"))?;
             }
-            Fate::Delete { finalizers } => {
+            End::NotDeleted(why) => {
+                printer.data(format_args!("{BAD}! {target}{BAD:#}   not deleted: {why}"))?;
+            }
+            End::Deleted { finalizers } => {
                 printer.data(format_args!("{BAD}- {target}{BAD:#}"))?;
-                if !finalizers.is_empty() && tense == Tense::Plan {
+                if !finalizers.is_empty() && tense != Tense::Drift {
                     printer.data(format_args!(
                         "    {DIM}held by finalizers: {}{DIM:#}",
                         finalizers.join(", ")
@@ -41,13 +44,12 @@ pub(super) fn show(printer: &mut Printer, plan: &SetPlan, tense: Tense) -> io::R
 }
 
 pub(super) fn to_json(plan: &SetPlan) -> Value {
-    let prune = |prune: &Prune| {
-        let fields = match &prune.fate {
-            Fate::Keep(why) => json!({ "action": "keep", "why": why }),
-            Fate::Delete { finalizers } => {
-                let action = if plan.is_pruned { "delete" } else { "keep" };
-                json!({ "action": action, "finalizers": finalizers })
-            }
+    let member = |(prune, end): (&Prune, End<'_>)| {
+        let fields = match end {
+            End::Kept(why) => json!({ "action": "keep", "why": why }),
+            End::NotDeleted(why) => json!({ "action": "keep", "why": format!("not deleted: {why}") }),
+            End::NotAsked => json!({ "action": "keep" }),
+            End::Deleted { finalizers } => json!({ "action": "delete", "finalizers": finalizers }),
         };
         object_json(&prune.target, fields)
     };
@@ -55,7 +57,10 @@ pub(super) fn to_json(plan: &SetPlan) -> Value {
         "id": plan.set.id,
         "exists": plan.set.exists(),
         "adoptedFrom": plan.set.adopted_from(),
-        "members": plan.prunes.iter().map(prune).collect::<Vec<_>>(),
+        "members": plan.ends().map(member).collect::<Vec<_>>(),
     });
     object_json(&plan.set.parent, fields)
 }
+
+#[cfg(test)]
+mod tests;

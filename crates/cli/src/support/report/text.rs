@@ -15,6 +15,7 @@ use super::findings::findings;
 use super::{Action, ObjectReport, ObjectState, Report, names};
 use super::{diff, markdown, set};
 use crate::args::Format;
+use crate::support::applyset::SetPlan;
 use crate::support::batch::replacement::Replacement;
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 
@@ -35,17 +36,16 @@ const BOLD: Style = Style::new().bold();
 
 /// The whole report in the format of `-o`, findings on standard error.
 pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full: bool) -> io::Result<()> {
-    let touched = report.objects.iter().filter(|object| object.action() != Action::Nothing);
-    let composites = report.composites.iter().flat_map(Composites::names);
-    let names = touched.map(|it| object_name(&it.target)).chain(composites);
     let show = |printer: &mut Printer| match printer.format() {
         Format::Diff => printer.raw(diff::diff(report).as_bytes()),
-        Format::Markdown => printer.raw(markdown::markdown(report, tense).as_bytes()),
+        Format::Markdown => printer.raw(markdown::markdown(report, tense, full).as_bytes()),
         _ => listing(printer, report, tense, full),
     };
     match tense {
-        Tense::Applied => printer.outcome(&report.to_json(), names, show)?,
-        Tense::Plan | Tense::Drift => printer.output(&report.to_json(), names, show)?,
+        Tense::Applied => printer.outcome(&report.to_json(), object_names(report, tense), show)?,
+        Tense::Plan | Tense::Drift => {
+            printer.output(&report.to_json(), object_names(report, tense), show)?;
+        }
     }
     for finding in findings(report) {
         printer.diagnostic(&finding);
@@ -55,6 +55,20 @@ pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full:
         printer.message(summary);
     }
     Ok(())
+}
+
+/// The names for `-o name`: as with kubectl, an apply prints all objects that it leaves as the files want them, and then what it has
+/// deleted. A plan prints what would change.
+pub(super) fn object_names(report: &Report, tense: Tense) -> Vec<String> {
+    let is_named = |object: &&ObjectReport| match object.action() {
+        Action::Refused => false,
+        Action::Nothing => tense == Tense::Applied,
+        _ => true,
+    };
+    let objects = report.objects.iter().filter(is_named).map(|object| &object.target);
+    let deleted = report.set.iter().flat_map(SetPlan::deletes).map(|prune| &prune.target);
+    let composites = report.composites.iter().flat_map(Composites::names);
+    objects.chain(deleted).map(object_name).chain(composites).collect()
 }
 
 fn listing(printer: &mut Printer, report: &Report, tense: Tense, full: bool) -> io::Result<()> {
@@ -239,6 +253,10 @@ pub(super) fn summary(report: &Report, tense: Tense) -> String {
     if deletes > 0 {
         let word = ["to delete", "deleted", "no longer in the files"][tense as usize];
         parts.push(format!("{BAD}{deletes} {word}{BAD:#}"));
+    }
+    let not_deleted = report.set.as_ref().map_or(0, SetPlan::not_deleted);
+    if not_deleted > 0 {
+        parts.push(format!("{BAD}{not_deleted} not deleted{BAD:#}"));
     }
     for (not_asked, mark) in [(false, ""), (true, " (not asked)")] {
         for (action, words, style) in words {
