@@ -1,5 +1,6 @@
 //! The custom resources of the kinds at Oracle Cloud, which follow from their descriptions.
 
+mod cel;
 mod definition;
 mod rights;
 mod schema;

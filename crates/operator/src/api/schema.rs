@@ -12,6 +12,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::cel::escaped;
+
 /// What a user asks for. Enumerations are closed, and what cannot change is refused.
 pub(super) fn spec(kind: Kind) -> Value {
     let mut schema = object(kind, &kind.description().spec, Use::Request);
@@ -144,28 +146,31 @@ fn rules(kind: Kind) -> Vec<Value> {
     let exclusive = kind.exclusive.iter().map(|group| {
         let (first, second) = (&group[0], &group[1]);
         json!({
-            "rule": format!("has(self.{first}) != has(self.{second})"),
+            "rule": format!("has(self.{}) != has(self.{})", escaped(first), escaped(second)),
             "message": format!("exactly one of {first} and {second} must be set"),
         })
     });
     let required = fixed.iter().filter(|(_, field)| field.required).map(|(name, _)| {
+        let field = escaped(name);
         json!({
-            "rule": format!("self.{name} == oldSelf.{name}"),
+            "rule": format!("self.{field} == oldSelf.{field}"),
             "message": format!("{name} cannot be changed after the {noun} is created"),
             "fieldPath": format!(".{name}"),
         })
     });
     let optional = fixed.iter().filter(|(name, field)| !field.required && !is_exclusive(name));
     let optional = optional.map(|(name, _)| {
+        let field = escaped(name);
         json!({
-            "rule": format!("!has(oldSelf.{name}) || has(self.{name}) && self.{name} == oldSelf.{name}"),
+            "rule": format!("!has(oldSelf.{field}) || has(self.{field}) && self.{field} == oldSelf.{field}"),
             "message": format!("{name} can be neither changed nor removed after the {noun} is created"),
         })
     });
     let replaceable = fixed.iter().filter(|(name, field)| !field.required && is_exclusive(name));
     let replaceable = replaceable.map(|(name, _)| {
+        let field = escaped(name);
         json!({
-            "rule": format!("!has(oldSelf.{name}) || !has(self.{name}) || self.{name} == oldSelf.{name}"),
+            "rule": format!("!has(oldSelf.{field}) || !has(self.{field}) || self.{field} == oldSelf.{field}"),
             "message": format!("{name} cannot be changed after the {noun} is created"),
             "fieldPath": format!(".{name}"),
         })
@@ -180,10 +185,12 @@ fn rules(kind: Kind) -> Vec<Value> {
 fn of_types(spec: &Model, by: &str, name: &str) -> Vec<Value> {
     let with: Vec<(&str, bool)> = spec.variants_with(name).collect();
     let rule = |types: Vec<&str>, rule: fn(&str, &str) -> String, what: &str| {
-        let is_one = types.iter().map(|it| format!("self.{by} == '{it}'")).collect::<Vec<_>>().join(" || ");
-        let is_one = format!("has(self.{by}) && ({is_one})");
+        let type_field = escaped(by);
+        let is_one =
+            types.iter().map(|it| format!("self.{type_field} == '{it}'")).collect::<Vec<_>>().join(" || ");
+        let is_one = format!("has(self.{type_field}) && ({is_one})");
         let message = format!("{name} is {what} if {by} is {}", types.join(" or "));
-        (!types.is_empty()).then(|| json!({"rule": rule(&is_one, name), "message": message}))
+        (!types.is_empty()).then(|| json!({"rule": rule(&is_one, &escaped(name)), "message": message}))
     };
     let requiring = with.iter().filter(|(_, required)| *required).map(|(it, _)| *it).collect();
     let all =

@@ -1,10 +1,13 @@
 //! The committed definitions on a real API server: what they accept, what they refuse, and what they keep.
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use oraclecloud::Catalogue;
+use operator::api::definition;
+use oraclecloud::kind::Embedded;
+use oraclecloud::{Catalogue, Kind};
 use serde_json::{Value, json};
-use testkit::Namespace;
+use testkit::{Namespace, seed};
 
 use super::namespace;
 
@@ -58,6 +61,30 @@ fn assert_refusal(case: &Value, refusal: Option<&str>, expected: Option<&str>) {
         (None, None) => {}
         (Some(refusal), Some(expected)) if refusal.contains(expected) => {}
         _ => panic!("{case}: refused with {refusal:?}, expected {expected:?}"),
+    }
+}
+
+/// A sample of all kinds, and those whose rules have to escape the name of a field.
+#[tokio::test]
+async fn an_api_server_accepts_the_definitions_of_derived_kinds() {
+    let namespace = namespace("definitions").await;
+    let definitions = Api::<CustomResourceDefinition>::all(namespace.client().clone());
+    let all: Vec<Kind> = Embedded::all().iter().flat_map(|embedded| embedded.read().kinds()).collect();
+    let whole = seed::is_whole();
+    let mut random = fastrand::Rng::with_seed(seed::usual("definitions"));
+    let chosen: Vec<(Kind, Value)> = all
+        .into_iter()
+        .map(|kind| (kind, definition(kind)))
+        .filter(|(_, definition)| whole || definition.to_string().contains(".__") || random.usize(..40) == 0)
+        .collect();
+    for path in ["capacitymanagement/OccCapacityRequest", "capacitymanagement/OccAvailabilityCatalog"] {
+        assert!(chosen.iter().any(|(kind, _)| kind.path() == path), "{path}");
+    }
+    for (kind, definition) in chosen {
+        let name = definition["metadata"]["name"].as_str().unwrap();
+        let parameters = PatchParams { dry_run: true, force: true, ..PatchParams::apply("test") };
+        let applied = definitions.patch(name, &parameters, &Patch::Apply(&definition)).await;
+        applied.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
     }
 }
 
