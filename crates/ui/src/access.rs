@@ -77,7 +77,8 @@ impl Access {
             _ => host,
         };
         let is_address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
-        is_address || name == "localhost" || self.hosts.iter().any(|ours| ours == name)
+        let ours = self.hosts.iter().map(String::as_str).chain(["localhost"]);
+        is_address || ours.into_iter().any(|ours| ours.eq_ignore_ascii_case(name))
     }
 }
 
@@ -119,12 +120,21 @@ async fn answer(access: &Access, request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Whether a request comes from a page of ours, or from a program that names no page.
+/// Whether a request comes from a page of ours, or from a program that names no page. A browser may have reached us through
+/// something that speaks HTTPS.
 fn is_own_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN) else { return true };
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
-    origin.is_some() && origin == host
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    let (Some((scheme, origin)), Some(host)) = (origin, host) else { return false };
+    let usual_port = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return false,
+    };
+    // A browser leaves out the usual port; a proxy need not.
+    let [origin, host] = [origin, host].map(|it| it.strip_suffix(usual_port).unwrap_or(it));
+    origin.eq_ignore_ascii_case(host)
 }
 
 /// The token in the URL, and the URL without it.
@@ -157,6 +167,9 @@ mod tests {
         for ours in ["127.0.0.1:8080", "localhost:8080", "localhost", "[::1]:8080", "ops.example.org:8080"] {
             check(ours, true);
         }
+        for ours in ["Localhost:8080", "OPS.example.org"] {
+            check(ours, true);
+        }
         for other in ["evil.example.org:8080", "127.0.0.1.evil.example.org", "localhost.evil.org", ""] {
             check(other, false);
         }
@@ -165,18 +178,25 @@ mod tests {
 
     #[test]
     fn only_our_own_pages_send_forms() {
-        let check = |origin: Option<&str>, expected: bool| {
-            let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("127.0.0.1:8080"))]);
+        let check_at = |host: &'static str, origin: Option<&str>, expected: bool| {
+            let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
             if let Some(origin) = origin {
                 headers.insert(ORIGIN, HeaderValue::from_str(origin).unwrap());
             }
-            assert_eq!(is_own_origin(&headers), expected, "{origin:?}");
+            assert_eq!(is_own_origin(&headers), expected, "{host} {origin:?}");
         };
+        let check = |origin: Option<&str>, expected: bool| check_at("127.0.0.1:8080", origin, expected);
         check(None, true);
         check(Some("http://127.0.0.1:8080"), true);
         check(Some("http://127.0.0.1:4444"), false);
         check(Some("http://evil.example.org"), false);
         check(Some("null"), false);
+        check(Some("https://127.0.0.1:8080"), true);
+        check(Some("ftp://127.0.0.1:8080"), false);
+        check_at("ops.example.org", Some("https://ops.example.org"), true);
+        check_at("Ops.Example.org:443", Some("https://ops.example.org"), true);
+        check_at("ops.example.org:443", Some("http://ops.example.org"), false);
+        check_at("ops.example.org", Some("https://ops.example.org.evil.org"), false);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod source;
 mod views;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tokio::net::TcpListener;
 
@@ -58,7 +58,8 @@ impl Server {
 
     /// The address to open in a browser. It contains the token.
     pub fn url(&self) -> String {
-        format!("http://{}/?token={}", self.options.listen, self.token.reveal())
+        let place = place(self.options.listen, self.options.hosts.first().map(String::as_str));
+        format!("http://{place}/?token={}", self.token.reveal())
     }
 
     /// Serves the page until it is dropped. Must run in a [`tokio::task::LocalSet`], where the source is asked.
@@ -67,5 +68,39 @@ impl Server {
         let access = Access::new(token, options.listen.port(), options.hosts);
         let app = App { hub: Hub::start(source), cluster: options.cluster, has_files: options.has_files };
         axum::serve(listener, routes::router(app, access)).await
+    }
+}
+
+/// Host and port for a browser: the name that it is meant to use, or else an address that can be reached. That every address is
+/// listened on is none.
+fn place(listen: SocketAddr, host: Option<&str>) -> String {
+    let port = listen.port();
+    match (host, listen.ip()) {
+        (Some(host), _) => format!("{host}:{port}"),
+        (None, IpAddr::V4(ip)) if ip.is_unspecified() => {
+            SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string()
+        }
+        (None, IpAddr::V6(ip)) if ip.is_unspecified() => {
+            SocketAddr::from((Ipv6Addr::LOCALHOST, port)).to_string()
+        }
+        (None, _) => listen.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn the_printed_address_can_be_opened() {
+        let check = |listen: &str, host: Option<&str>, expected: &str| {
+            assert_eq!(place(listen.parse().unwrap(), host), expected, "{listen} {host:?}");
+        };
+        check("127.0.0.1:8080", None, "127.0.0.1:8080");
+        check("10.0.0.7:8080", None, "10.0.0.7:8080");
+        check("0.0.0.0:8080", None, "127.0.0.1:8080");
+        check("[::]:8080", None, "[::1]:8080");
+        check("0.0.0.0:8080", Some("ops.example.org"), "ops.example.org:8080");
+        check("127.0.0.1:8080", Some("ops.example.org"), "ops.example.org:8080");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware;
@@ -38,7 +38,7 @@ pub(crate) fn router(app: App, access: Arc<Access>) -> Router {
         .route("/assets/page.css", asset("text/css; charset=utf-8", STYLE))
         .route("/assets/icon.svg", asset("image/svg+xml", ICON))
         .route("/plan", get(page).post(plan))
-        .route("/api/plan", get(data).post(plan_data))
+        .route("/api/plan", get(data).post(plan_data).layer(DefaultBodyLimit::max(MOST_BYTES)))
         .route("/api/{*path}", get(data))
         .route("/live/{*path}", get(events))
         .route("/live/", get(events))
@@ -135,4 +135,52 @@ fn described(diagnostic: &Diagnostic) -> Value {
         "detail": diagnostic.detail,
         "hint": diagnostic.hint,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::LocalSet;
+
+    use super::*;
+    use crate::access::Token;
+    use crate::source::{Answer, Source};
+
+    /// Says how long a pasted manifest is.
+    struct Length;
+
+    impl Source for Length {
+        async fn follow(&self, question: &Question, publish: &dyn Fn(Answer)) {
+            let Question::Plan(Some(text)) = question else { return };
+            publish(Ok(json!({ "length": text.len() })));
+        }
+    }
+
+    #[tokio::test]
+    async fn programs_may_send_as_much_as_the_page() {
+        let work = async {
+            let (token, listener) = (Token::random(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+            let address = listener.local_addr().unwrap();
+            let cookie = format!("plimsoll-{}={}", address.port(), token.reveal());
+            let app = App { hub: Hub::start(Length), cluster: String::new(), has_files: false };
+            let router = router(app, Access::new(token, address.port(), Vec::new()));
+            tokio::task::spawn_local(async move { axum::serve(listener, router).await });
+            for (length, status) in [(MOST_BYTES, "200"), (MOST_BYTES + 1, "413")] {
+                let head = format!(
+                    "POST /api/plan HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\nContent-Length: {length}\r\n\
+                     Connection: close\r\n\r\n"
+                );
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                stream.write_all(head.as_bytes()).await.unwrap();
+                // A refusal may come before everything is sent.
+                let _sent = stream.write_all(&vec![b' '; length]).await;
+                let mut answer = Vec::new();
+                let _read = stream.read_to_end(&mut answer).await;
+                let answer = String::from_utf8(answer).unwrap();
+                assert_eq!(answer.split(' ').nth(1), Some(status), "{length}: {answer}");
+            }
+        };
+        LocalSet::new().run_until(work).await;
+    }
 }
