@@ -14,6 +14,7 @@ mod check;
 mod example;
 mod field;
 mod route;
+mod unshown;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +22,7 @@ use std::ops::Deref;
 
 pub use operations::{Lifecycle, Phase};
 use operations::{Strategy, WorkRequestTypes};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 pub use catalogue::{Catalogue, Embedded, Pattern};
@@ -29,6 +30,7 @@ pub use check::DescriptionError;
 pub use example::Extent;
 pub use field::{Field, Fields, JSON_DATA, Model, Shape};
 pub use route::{Route, parameter};
+pub use unshown::Hidden;
 
 /// A service of Oracle Cloud and its kinds.
 #[derive(Debug, Deserialize)]
@@ -150,9 +152,10 @@ pub struct Description {
     pub details: String,
     /// The field that people name it by.
     pub name_field: String,
-    /// The field with the address that applications use, which is also written to a Secret.
-    #[serde(default)]
-    pub endpoint: Option<String>,
+    /// The fields with the addresses that applications use, which are also written to a Secret, by its entries. One field is the
+    /// entry `endpoint`.
+    #[serde(default, deserialize_with = "entries")]
+    pub endpoint: BTreeMap<String, String>,
     /// Fields of which exactly one is set.
     #[serde(default)]
     pub exclusive: Vec<Vec<String>>,
@@ -194,6 +197,19 @@ fn details() -> String {
     "lifecycleDetails".to_owned()
 }
 
+fn entries<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        One(String),
+        Several(BTreeMap<String, String>),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::One(field) => [("endpoint".to_owned(), field)].into(),
+        Written::Several(entries) => entries,
+    })
+}
+
 /// Sentences of the custom resource; derived kinds have none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -221,6 +237,8 @@ pub struct Kind {
     description: &'static Description,
     /// What decisions need to know about it.
     pub decisions: operations::Kind,
+    /// `queue/Queue`, as metrics name it: several services have a kind of the same name.
+    pub label: &'static str,
 }
 
 impl Kind {
@@ -240,7 +258,8 @@ impl Kind {
             states: pairs(&description.states),
             retry_tokens: description.retry_token,
         };
-        Self { service, description, decisions }
+        let label = format!("{}/{}", service.name, description.name).leak();
+        Self { service, description, decisions, label }
     }
 
     /// The description itself, for as long as the program runs.
@@ -264,7 +283,7 @@ impl Kind {
 
     /// `queue/Queue`, as patterns name it.
     pub fn path(self) -> String {
-        format!("{}/{}", self.service.name, self.description.name)
+        self.label.to_owned()
     }
 
     pub fn model(self, name: &str) -> Option<&'static Model> {
@@ -290,12 +309,6 @@ impl Kind {
             Shape::OneOf(values) => Some(values),
             _ => None,
         }
-    }
-
-    /// Whether a response does not show a field of the spec as it was sent.
-    pub fn is_unshown(self, name: &str, field: &Field) -> bool {
-        let is_shown = self.description.status.get(name).is_some_and(|shown| shown.shape != Shape::Secret);
-        (field.unread || !is_shown || self.has_secret(&field.shape)) && !self.is_place(name)
     }
 
     /// A value that is made of others, rebuilt from what becomes of each; any other value as it is.

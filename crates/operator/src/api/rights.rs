@@ -45,7 +45,7 @@ fn of_objects(kind: Kind) -> [Value; 2] {
 
 /// Passwords that a spec names are read; the Secret with an endpoint, named like its object, is written.
 fn of_secrets(kinds: &[Kind]) -> Option<Value> {
-    let writes = kinds.iter().any(|kind| kind.endpoint.is_some());
+    let writes = kinds.iter().any(|kind| !kind.endpoint.is_empty());
     let names_secret = |kind: &Kind| kind.spec.values().any(|field| kind.has_secret(&field.shape));
     let reads = kinds.iter().any(names_secret);
     let verbs: &[&str] = if writes { &["get", "create", "update", "delete"] } else { &["get"] };

@@ -160,7 +160,7 @@ impl CloudController {
     ) -> Action {
         let Report { finished, in_flight, warnings, memory: decisions } = report;
         let in_flight = in_flight.map(|(phase, since)| (phase.as_str(), since));
-        self.counts.operation(self.kind.decisions.name, uid, in_flight);
+        self.counts.operation(self.kind.label, uid, in_flight);
         memory.counted = Some(uid.to_owned());
         memory.decisions = decisions;
         let warnings = warnings.iter().map(super::events::event).collect();
@@ -192,7 +192,7 @@ impl Reconciler for CloudController {
     const BACKOFF: Backoff = Backoff::new(FIRST_RETRY, Duration::from_secs(60));
 
     fn name(&self) -> &'static str {
-        self.kind.decisions.name
+        self.kind.label
     }
 
     fn find(&self, key: &Key) -> Option<Arc<Value>> {
@@ -234,7 +234,7 @@ impl Reconciler for CloudController {
 
     async fn forget(&self, _key: &Key, memory: ExternalMemory) {
         if let Some(uid) = memory.counted {
-            self.counts.operation(self.kind.decisions.name, &uid, None);
+            self.counts.operation(self.kind.label, &uid, None);
         }
     }
 }

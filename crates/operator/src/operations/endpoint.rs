@@ -1,4 +1,6 @@
-//! The Secret with a resource's endpoint: named like its object, and written only if it is ours.
+//! The Secret with a resource's endpoints: named like its object, and written only if it is ours.
+
+use std::collections::BTreeMap;
 
 use cluster::Propagation;
 use k8s_openapi::ByteString;
@@ -6,21 +8,19 @@ use kube::ResourceExt as _;
 use kube::core::DynamicObject;
 use manifest::{Namespace, ObjectRef};
 use oraclecloud::Kind;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::api::VERSION;
 use crate::runtime::client::{ApiError, MANAGER, Object, ObjectClient};
 
-/// The entry of the Secret.
-const KEY: &str = "endpoint";
 /// How often a conflict is retried before a later reconcile takes over.
 const MAX_CONFLICTS: usize = 3;
 
 /// The Secrets of one kind.
 pub struct EndpointSecret {
     kind: Kind,
-    /// The field of the status with the endpoint.
-    field: &'static str,
+    /// The fields of the status with the endpoints, by the entries of the Secret.
+    entries: &'static BTreeMap<String, String>,
     /// Marks our Secrets with the uid of their object; the name is OSOK's.
     label: String,
 }
@@ -28,8 +28,12 @@ pub struct EndpointSecret {
 impl EndpointSecret {
     /// None for a kind without endpoints.
     pub fn of(kind: Kind) -> Option<Self> {
-        let field = kind.description().endpoint.as_deref()?;
-        Some(Self { kind, field, label: format!("{}/{}-uid", kind.group(), kind.name.to_lowercase()) })
+        let entries = &kind.description().endpoint;
+        (!entries.is_empty()).then(|| Self {
+            kind,
+            entries,
+            label: format!("{}/{}-uid", kind.group(), kind.name.to_lowercase()),
+        })
     }
 
     /// Creates or updates the Secret of `object`; why not, if a user has to act. A Secret of another owner is left alone;
@@ -39,16 +43,25 @@ impl EndpointSecret {
         client: &ObjectClient,
         object: &DynamicObject,
     ) -> Result<Option<String>, ApiError> {
-        let Some(endpoint) = object.data["status"][self.field].as_str() else { return Ok(None) };
+        let shown = |field: &String| object.data["status"][field].as_str();
+        let entry = |(key, field): (&String, &String)| {
+            Some((key.clone(), json!(ByteString(shown(field)?.as_bytes().to_vec()))))
+        };
+        let entries: Map<String, Value> = self.entries.iter().filter_map(entry).collect();
+        if entries.is_empty() {
+            return Ok(None);
+        }
         let uid = object.metadata.uid.clone().unwrap_or_default();
-        let data = json!({KEY: ByteString(endpoint.as_bytes().to_vec())});
+        let data = Value::Object(entries.clone());
         let target = target(object);
         let mut conflict = None;
         for _ in 0..MAX_CONFLICTS {
             let outcome = match client.read(&target).await? {
                 None => client.create(&self.new_secret(object, &uid, &data), MANAGER).await,
                 Some(mut secret) => {
-                    let is_same = secret.get("data").is_some_and(|found| found[KEY] == data[KEY]);
+                    let found = secret.get("data");
+                    let is_same =
+                        entries.iter().all(|(key, value)| found.is_some_and(|it| it[key] == *value));
                     match self.owner(&secret) {
                         Some(owner) if owner == uid && is_same => return Ok(None),
                         Some(owner) if owner == uid => {}
@@ -56,7 +69,9 @@ impl EndpointSecret {
                         _ => return Ok(Some(taken(object, self.kind, &self.label))),
                     }
                     set(&mut secret, &["metadata", "labels"], &self.label, json!(uid));
-                    set(&mut secret, &["data"], KEY, data[KEY].clone());
+                    for (key, value) in &entries {
+                        set(&mut secret, &["data"], key, value.clone());
+                    }
                     // Its version makes this a conflict if another writer was first.
                     client.replace(&secret, MANAGER).await
                 }

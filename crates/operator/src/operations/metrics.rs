@@ -68,7 +68,7 @@ impl Part for CloudMetrics {
 }
 
 impl CloudMetrics {
-    /// An object of a kind has an operation of this phase in flight since then, or none.
+    /// An object of a kind, named as in `queue/Queue`, has an operation of this phase in flight since then, or none.
     pub fn operation(&self, kind: &'static str, uid: &str, flight: Option<(&'static str, Timestamp)>) {
         let flight = flight.map(|(phase, since)| (Operation { kind, phase }, since));
         self.operations.set(uid, flight.into_iter().collect());

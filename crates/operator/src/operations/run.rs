@@ -90,7 +90,7 @@ async fn run_kinds<F: Future<Output = ()> + Send + 'static>(
                 let stop_kind = stop.clone();
                 let started = controllers.spawn(async move {
                     let start = || start(kind, stop_kind.clone());
-                    supervise(kind.decisions.name, &metrics, &stop_kind, start).await;
+                    supervise(kind.label, &metrics, &stop_kind, start).await;
                 });
                 running.insert(started.id(), (kind, stop));
             }

@@ -6,10 +6,12 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use operations::Schedule;
+use oraclecloud::Catalogue;
 use oraclecloud_emulator::{Operation, Script, Timeline};
 use serde_json::{Value, json};
 
 use super::bench::{Bench, at_home, condition, entries, key_dir, ocid, quick, secret, text};
+use super::objects::object;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_wait_and_kubectl_delete_work() {
@@ -41,6 +43,23 @@ async fn the_endpoint_is_kept_in_a_secret_that_is_ours() {
     bench.namespace.until(&kept, "mended", is_kept).await;
     bench.delete(&queue);
     bench.until_gone(&queue).await;
+    bench.namespace.until(&kept, "gone", |it| it.is_none()).await;
+}
+
+#[tokio::test]
+async fn several_endpoints_are_kept_in_one_secret() {
+    let bench = Bench::new("redis").await;
+    let kind = Catalogue::standard().get("redis/RedisCluster").unwrap();
+    let made = bench.apply(&object(kind, "cache", bench.server.compartment())).await;
+    let ready = bench.until_ready(&made).await;
+    let shown = |field: &str| text(&ready["status"][field]);
+    let (address, name) = (shown("primaryEndpointIpAddress"), shown("primaryFqdn"));
+    let kept = secret("cache", &[("primaryEndpointIpAddress", &address), ("primaryFqdn", &name)]);
+    let is_kept = |it: Option<&Value>| it.is_some_and(|it| it["data"] == kept["data"]);
+    let secret = bench.namespace.until(&kept, "the Secret", is_kept).await.unwrap();
+    assert_eq!(secret["metadata"]["labels"]["redis.oracle.com/rediscluster-uid"], ready["metadata"]["uid"]);
+    bench.delete(&made);
+    bench.until_gone(&made).await;
     bench.namespace.until(&kept, "gone", |it| it.is_none()).await;
 }
 

@@ -57,6 +57,7 @@ impl Service {
         kind.create.parameters().try_for_each(|name| named(&kind.spec, name, "the path of the create"))?;
         named(&kind.spec, &kind.name_field, "nameField")?;
         named(&kind.status, &kind.id_field, "every response")?;
+        kind.endpoint.values().try_for_each(|name| named(&kind.status, name, "endpoint"))?;
         kind.address.iter().try_for_each(|name| named(&kind.spec, name, "address"))?;
         if !kind.takes_tags() && !kind.unique_name {
             return Err(

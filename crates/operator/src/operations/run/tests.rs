@@ -24,11 +24,11 @@ async fn a_kind_whose_controller_panics_is_started_again_and_the_others_go_on() 
     let start = {
         let started = Arc::clone(&started);
         move |kind: Kind, stop: CancellationToken| {
-            let name = kind.decisions.name;
+            let name = kind.label;
             let before = started.lock().unwrap().iter().filter(|other| **other == name).count();
             started.lock().unwrap().push(name);
             async move {
-                assert!(name != "Queue" || before > 0, "a bad queue");
+                assert!(name != "queue/Queue" || before > 0, "a bad queue");
                 stop.cancelled().await;
             }
         }
@@ -42,11 +42,10 @@ async fn a_kind_whose_controller_panics_is_started_again_and_the_others_go_on() 
     tokio::join!(run_kinds(&installed, &metrics, &stop, start, |_| {}), end);
     let mut started = started.lock().unwrap().clone();
     started.sort_unstable();
-    let mut expected: Vec<&str> =
-        Catalogue::standard().kinds().iter().map(|kind| kind.decisions.name).collect();
-    expected.push("Queue");
+    let mut expected: Vec<&str> = Catalogue::standard().kinds().iter().map(|kind| kind.label).collect();
+    expected.push("queue/Queue");
     expected.sort_unstable();
     assert_eq!(started, expected);
     let text = metrics.text(Timestamp::UNIX_EPOCH);
-    assert!(text.contains("plimsoll_controller_panics_total{controller=\"Queue\"} 1"), "{text}");
+    assert!(text.contains("plimsoll_controller_panics_total{controller=\"queue/Queue\"} 1"), "{text}");
 }
