@@ -45,8 +45,11 @@ pub struct Desired {
     pub created_in_term: bool,
     /// The body that a create would send now.
     pub body: Value,
-    /// What it asks for in fields that the provider does not show, by name; none for a kind without such fields.
+    /// What it asks for where the provider does not show it: by field, or by path below a field what cannot be changed. None for
+    /// a kind that shows everything.
     pub unshown: Option<BTreeMap<String, Unshown>>,
+    /// Why such a create cannot be sent yet: a Secret is missing.
+    pub missing_secret: Option<String>,
     /// The listing that shows what such a create makes.
     pub scope: Scope,
     /// Where calls go and as whom; none if that is unknown, so that no call can be made, or if the provider has one place

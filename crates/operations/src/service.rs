@@ -213,13 +213,13 @@ pub enum Drift {
     Immutable(Vec<String>),
 }
 
-/// A field that the provider does not show as it was sent, such as a password.
+/// What the provider does not show as it was sent: a field such as a password, or a part of one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unshown {
-    /// What the spec asks for; of a secret, its version.
+    /// What the spec asks for there. Of a secret, its version; of one that cannot be changed, the name of its Secret.
     pub value: Value,
-    /// Whether an update can change it.
-    pub can_change: bool,
+    /// The value of the field in an update; none if no update can change it.
+    pub change: Option<Value>,
 }
 
 /// The tag by which an object recognises what it created.
@@ -237,8 +237,15 @@ pub trait ExternalService: Send + Sync {
     /// The body of a create, with the tag [`OWNER_TAG`] set to `uid`.
     fn create_body(&self, spec: &Self::Spec, uid: &str) -> Value;
 
-    /// What the spec asks for in fields that the provider does not show, by name; none for a kind without such fields.
+    /// What the spec asks for where the provider does not show it: by field, or by path below a field what cannot be changed.
+    /// None for a kind that shows everything.
     fn unshown(&self, _spec: &Self::Spec) -> Option<BTreeMap<String, Unshown>> {
+        None
+    }
+
+    /// Why a create of this spec cannot be sent yet, although the provider would be asked: it takes a value from a Secret that
+    /// does not exist.
+    fn missing_secret(&self, _spec: &Self::Spec) -> Option<String> {
         None
     }
 

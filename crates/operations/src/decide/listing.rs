@@ -164,6 +164,10 @@ impl Decision<'_> {
     }
 
     pub(super) fn start_create(&mut self) -> Action {
+        if let Some(why) = &self.desired.missing_secret {
+            let message = format!("{} create: {why}", self.name());
+            return self.stalled_by_missing_secret(&message);
+        }
         if self.local.history == History::NothingSent {
             self.local.history = History::Recorded;
         }

@@ -9,7 +9,7 @@ use crate::call_error::CallError;
 use crate::condition::{ConditionStatus, ConditionType, SharedConditionType};
 use crate::operation::{Class, Operation, Phase};
 use crate::outcome::{Outcome, StallReason, shared_condition};
-use crate::schedule::{backoff, elapsed, slow_since};
+use crate::schedule::{backoff, elapsed, slow_since, soon_since};
 
 /// The longest message to publish; a provider's error can be a whole page.
 const MAX_MESSAGE: usize = 512;
@@ -55,13 +55,21 @@ impl Decision<'_> {
     /// The object makes no progress by itself: publishes why and retries on the slow schedule.
     pub(super) fn stalled(&mut self, reason: StallReason, message: &str) -> Action {
         self.publish_stalled(reason, message);
-        let stalled_since = self
-            .before
-            .condition(ConditionType::Stalled)
-            .filter(|stalled| stalled.status == ConditionStatus::True)
-            .map_or(self.now, |stalled| stalled.last_transition_time);
-        let delay = slow_since(self.schedule, elapsed(stalled_since, self.now));
+        let delay = slow_since(self.schedule, self.stalled_for());
         Action::Requeue(self.jitter.later(delay))
+    }
+
+    /// Nothing was sent, and nothing tells when the Secret appears; it is often applied a moment after the object.
+    pub(super) fn stalled_by_missing_secret(&mut self, message: &str) -> Action {
+        self.publish_stalled(StallReason::Rejected, message);
+        let delay = soon_since(self.schedule, self.stalled_for());
+        Action::Requeue(self.jitter.later(delay))
+    }
+
+    fn stalled_for(&self) -> Duration {
+        let stalled = self.before.condition(ConditionType::Stalled);
+        let since = stalled.filter(|it| it.status == ConditionStatus::True).map(|it| it.last_transition_time);
+        elapsed(since.unwrap_or(self.now), self.now)
     }
 
     pub(super) fn stalled_until(&mut self, time: Timestamp, reason: StallReason, message: &str) -> Action {

@@ -1,5 +1,5 @@
-//! Fields that the provider does not show as they were sent, such as passwords: whether they differ is known from what was
-//! sent, of which the status keeps hashes.
+//! Fields, and parts of fields, that the provider does not show as they were sent, such as passwords: whether they differ is
+//! known from what was sent, of which the status keeps hashes.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use crate::token::body_hash;
 const HASH_LENGTH: usize = 16;
 
 impl Decision<'_> {
-    /// The hashes of the fields that a body contains.
+    /// The hashes of what a body contains.
     pub(super) fn sent_in(&self, body: &Value) -> BTreeMap<String, String> {
         let fields = self.desired.unshown.iter().flatten();
         fields
-            .filter(|(name, _)| body.get(name.as_str()).is_some())
+            .filter(|(path, _)| body.get(field_of(path)).is_some())
             .map(|(name, field)| (name.clone(), hash(&field.value)))
             .collect()
     }
 
-    /// How a resource differs, with the fields that it does not show.
+    /// How a resource differs, with what it does not show.
     pub(super) fn whole_drift(&mut self, shown: &Drift) -> Drift {
         let Some(unshown) = &self.desired.unshown else { return shown.clone() };
         let Some(sent) = &self.status.status.sent else {
@@ -34,13 +34,14 @@ impl Decision<'_> {
         };
         let changed = || unshown.iter().filter(|(name, field)| sent.get(*name) != Some(&hash(&field.value)));
         let fixed: Vec<String> =
-            changed().filter(|(_, field)| !field.can_change).map(|(name, _)| name.clone()).collect();
-        let more: Map<String, Value> = changed()
-            .filter(|(_, field)| field.can_change)
-            .map(|(name, field)| (name.clone(), field.value.clone()))
-            .collect();
+            changed().filter(|(_, it)| it.change.is_none()).map(|(path, _)| path.clone()).collect();
+        let more: Map<String, Value> =
+            changed().filter_map(|(name, it)| Some((name.clone(), it.change.clone()?))).collect();
         match shown {
-            Drift::Immutable(fields) => Drift::Immutable([fields.clone(), fixed].concat()),
+            Drift::Immutable(fields) => {
+                let more = fixed.into_iter().filter(|path| !fields.contains(path));
+                Drift::Immutable(fields.iter().cloned().chain(more).collect())
+            }
             _ if !fixed.is_empty() => Drift::Immutable(fixed),
             Drift::Update(Value::Object(body)) => {
                 Drift::Update(body.clone().into_iter().chain(more).collect())
@@ -50,23 +51,37 @@ impl Decision<'_> {
         }
     }
 
-    /// The provider took what the operation in flight sends.
+    /// The provider took what the operation in flight sends. What is created has nothing else.
     pub(super) fn remember_sent(&mut self) {
         let operation = self.status.status.tracker.current.as_ref();
-        let sent = operation.filter(|it| it.record.phase != Phase::Delete).map(|it| it.sent.clone());
-        if let (Some(sent), Some(_)) = (sent, &self.desired.unshown) {
-            self.status.status.sent.get_or_insert_default().extend(sent);
+        let sent = operation.filter(|it| it.record.phase != Phase::Delete);
+        let sent = sent.map(|it| (it.record.phase == Phase::Create, it.sent.clone()));
+        if let (Some((is_all, sent)), Some(_)) = (sent, &self.desired.unshown) {
+            let known = self.status.status.sent.get_or_insert_default();
+            known.retain(|_, _| !is_all);
+            known.extend(sent);
         }
     }
 
-    /// What an operation sent is in effect if it succeeded, and else has to be sent again.
+    /// What an operation sent is in effect if it succeeded, and else has to be sent again. What cannot be sent again is as it
+    /// was created.
     pub(super) fn settle_sent(&mut self, operation: &Operation, class: Class) {
+        let unshown = self.desired.unshown.as_ref();
+        let is_fixed = |path: &String| {
+            let asked = unshown.and_then(|unshown| unshown.get(path));
+            field_of(path) != path || asked.is_some_and(|asked| asked.change.is_none())
+        };
         if class != Class::Succeeded
             && let Some(sent) = &mut self.status.status.sent
         {
-            sent.retain(|name, _| !operation.sent.contains_key(name));
+            sent.retain(|path, _| is_fixed(path) || !operation.sent.contains_key(path));
         }
     }
+}
+
+/// The field that a path begins with.
+fn field_of(path: &str) -> &str {
+    path.split(['.', '[']).next().unwrap_or(path)
 }
 
 fn hash(value: &Value) -> String {

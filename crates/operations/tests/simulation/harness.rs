@@ -34,6 +34,7 @@ impl Harness {
                 created_in_term: true,
                 body: service.create_body(&spec, UID),
                 unshown: None,
+                missing_secret: None,
                 scope: service.scope(&spec),
                 identity: None,
                 policy: Policy::default(),

@@ -360,6 +360,7 @@ impl Simulation {
             created_in_term: self.created >= self.term_began,
             body: self.service.create_body(&snapshot.spec, UID),
             unshown: None,
+            missing_secret: None,
             scope: self.service.scope(&snapshot.spec),
             identity: Some(identity(place)),
             policy: Policy::default(),

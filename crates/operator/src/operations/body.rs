@@ -44,28 +44,36 @@ pub(super) fn update_body(kind: Kind, spec: &Value, changes: &Value) -> Value {
     body.into()
 }
 
-/// What a spec asks for in fields that the service does not show as they were sent; none for a kind without them. A secret
-/// that cannot be changed stays what it was.
+/// What a spec asks for where the service does not show it as it was sent: by field what an update can change, and by path
+/// what cannot be changed; none for a kind that shows everything.
 pub(super) fn unshown(kind: Kind, spec: &Value, secrets: &Secrets) -> Option<BTreeMap<String, Unshown>> {
     let is_tags = |name: &str| matches!(name, "freeformTags" | "definedTags");
-    let fields: Vec<_> = kind
-        .spec
-        .iter()
-        .filter(|(name, field)| !is_tags(name) && kind.is_unshown(name, field))
-        .filter(|(_, field)| field.update || !kind.has_secret(&field.shape))
-        .collect();
-    let value = |name: &String, shape: &Shape| {
-        let value = sent(kind, shape, spec.get(name).filter(|value| !is_empty(value))?);
+    let fields: Vec<_> =
+        kind.spec.iter().filter(|(name, field)| !is_tags(name) && kind.is_unshown(name, field)).collect();
+    if fields.is_empty() {
+        return None;
+    }
+    let mut asked = BTreeMap::new();
+    for (name, field) in fields {
+        let Some(value) = spec.get(name).filter(|value| !is_empty(value)) else { continue };
+        let value = sent(kind, &field.shape, value);
+        // A secret that cannot be changed is the one that the spec names: its Secret may get other values.
+        let fixed = kind.unshown_parts(name, field, &value).into_iter().filter(|part| !part.can_change);
+        asked.extend(fixed.map(|part| (part.path, Unshown { value: part.value, change: None })));
         // Nothing is known of a password whose Secret is gone, so there is nothing to change.
         let (mut marked, is_complete) = secrets.mark(kind, &json!({name: value}));
-        is_complete.then(|| marked[name].take())
-    };
-    (!fields.is_empty()).then(|| {
-        let asked = fields.into_iter().filter_map(|(name, field)| {
-            Some((name.clone(), Unshown { value: value(name, &field.shape)?, can_change: field.update }))
-        });
-        asked.collect()
-    })
+        let change = marked[name].take();
+        let parts = kind.unshown_parts(name, field, &change).into_iter().filter(|part| part.can_change);
+        let value = match parts.collect::<Vec<_>>().as_slice() {
+            [] => continue,
+            [whole] if whole.path == *name => whole.value.clone(),
+            parts => parts.iter().map(|part| (part.path.clone(), part.value.clone())).collect(),
+        };
+        if is_complete {
+            asked.insert(name.clone(), Unshown { value, change: Some(change) });
+        }
+    }
+    Some(asked)
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -43,6 +43,12 @@ impl Described {
         update_body(self.kind, spec, changes)
     }
 
+    /// A body with the values of Secrets. Why there is no client, such as Secrets that could not be read, goes first.
+    fn reveal(&self, body: &Value) -> Result<Value, CallError> {
+        self.client.as_ref().map_err(CallError::clone)?;
+        self.secrets.reveal(self.kind, body)
+    }
+
     /// Whether a path with a name has led to a resource with another id.
     fn is_another(&self, body: &Value, id: &str) -> bool {
         self.kind.address.is_some() && text(body, &self.kind.id_field).is_some_and(|found| found != id)
@@ -52,12 +58,25 @@ impl Described {
         let client = self.client.as_ref().map_err(CallError::clone)?;
         let began = Instant::now();
         let result = oraclecloud::call(client, self.kind, spec, uid, call).await;
+        let result = self.redacted(spec, result);
         let verdict = result.as_ref().err().map(CallError::kind);
         self.counts.call(call.name(), outcome(verdict), began.elapsed());
         if verdict == Some(CallErrorKind::Transient) {
-            self.counts.retry(self.kind.decisions.name);
+            self.counts.retry(self.kind.label);
         }
         result
+    }
+
+    /// A service may repeat what it was sent, and what it says of a failure goes into conditions, events and logs.
+    fn redacted(&self, spec: &Value, result: Result<Response, CallError>) -> Result<Response, CallError> {
+        let redact = |text: &str| self.secrets.redact(self.kind, spec, text);
+        match result {
+            Err(error) => Err(CallError { message: redact(&error.message), ..error }),
+            Ok(response) => Ok(response.map(|body| match body {
+                Body::Errors(errors) => Body::Errors(errors.iter().map(|error| redact(error)).collect()),
+                body => body,
+            })),
+        }
     }
 
     /// The parameters of the first listing that has values for all of them.
@@ -84,6 +103,13 @@ impl ExternalService for Described {
         unshown(self.kind, spec, &self.secrets)
     }
 
+    fn missing_secret(&self, spec: &Value) -> Option<String> {
+        // Without a client it may be that nothing could be read at all.
+        self.client.as_ref().ok()?;
+        let body = create_body(self.kind, spec, "");
+        self.secrets.reveal(self.kind, &body).err().map(|error| error.message)
+    }
+
     fn scope(&self, spec: &Value) -> Scope {
         self.listing(|name| text(spec, name))
     }
@@ -92,7 +118,7 @@ impl ExternalService for Described {
         Some(Resource {
             id: text(body, &self.kind.id_field)?,
             raw_state: text(body, "lifecycleState"),
-            details: text(body, &self.kind.details),
+            details: text(body, &self.kind.details).map(|it| self.secrets.redact(self.kind, spec, &it)),
             owner: body.get("freeformTags").and_then(|tags| tag_value(tags.get(OWNER_TAG)?)),
             drift: drift(self.kind, spec, uid, body),
             // What a path names, a response need not repeat.
@@ -114,12 +140,12 @@ impl ExternalService for Described {
                 self.answer(spec, uid, &call).await
             }
             Call::Create { token, body, not_after, replay } => {
-                let body = self.secrets.reveal(self.kind, body)?;
+                let body = self.reveal(body)?;
                 let (token, not_after, replay) = (token.clone(), *not_after, *replay);
                 self.answer(spec, uid, &Call::Create { token, body, not_after, replay }).await
             }
             Call::Update { id, body, if_match } => {
-                let body = self.secrets.reveal(self.kind, &self.update_body(spec, body))?;
+                let body = self.reveal(&self.update_body(spec, body))?;
                 let (id, if_match) = (id.clone(), if_match.clone());
                 self.answer(spec, uid, &Call::Update { id, body, if_match }).await
             }

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use super::body::sent;
 use super::observed::tag_value;
 
-/// How `shown` differs from the spec of the object `owner`. A field that the service does not show is not compared.
+/// How `shown` differs from the spec of the object `owner`. What the service does not show is not compared; whether it was
+/// sent is remembered.
 pub(super) fn drift(kind: Kind, spec: &Value, owner: &str, shown: &Value) -> Drift {
     let (mut changes, mut fixed, mut moved) = (Map::new(), Vec::new(), None);
     for (name, value) in tags(spec, owner, shown) {
@@ -22,7 +23,7 @@ pub(super) fn drift(kind: Kind, spec: &Value, owner: &str, shown: &Value) -> Dri
     }
     for (name, field) in kind.spec.iter() {
         let is_tags = matches!(name.as_str(), "freeformTags" | "definedTags");
-        if is_tags || field.unread || kind.is_place(name) || !kind.status.contains_key(name) {
+        if is_tags || kind.is_place(name) || kind.is_wholly_unshown(name, field) {
             continue;
         }
         let Some(wanted) = spec.get(name).map(|value| sent(kind, &field.shape, value)) else { continue };

@@ -171,6 +171,7 @@ impl<S: ExternalService<Spec = Value>> Reconcile<'_, S> {
             created_in_term: object.creation_timestamp().is_some_and(|created| created.0 > self.began),
             body: self.service.create_body(spec(object), uid),
             unshown: self.service.unshown(spec(object)),
+            missing_secret: self.service.missing_secret(spec(object)),
             scope: self.service.scope(spec(object)),
             identity: self.identity.cloned(),
             policy: self.policy.clone(),

@@ -17,6 +17,11 @@ use crate::runtime::client::{ApiError, Object, ObjectClient};
 /// The entry of a Secret with a value, if it has none that is named like the field; the name is OSOK's.
 const ENTRY: &str = "password";
 
+/// Shorter beginnings of a value at the end of a text that was cut say nothing.
+const TELLING: usize = 4;
+
+const REDACTED: &str = "(sensitive)";
+
 /// The Secrets that a spec names, by name.
 #[derive(Clone)]
 pub(super) struct Secrets(BTreeMap<String, Stored>);
@@ -100,6 +105,42 @@ impl Secrets {
     }
 }
 
+impl Secrets {
+    /// A text of the service without the values that a body made of `spec` contains.
+    pub(super) fn redact(&self, kind: Kind, spec: &Value, text: &str) -> String {
+        let mut values = Vec::new();
+        replaced(kind, spec, &mut |_, entry, _, value| {
+            let secret = secret_name(value).and_then(|name| self.0.get(name)?.value(entry));
+            values.extend(secret.map(|secret| secret.expose_secret()));
+            Value::Null
+        });
+        let mut forms: Vec<String> = values.into_iter().flat_map(forms).collect();
+        forms.retain(|form| !form.is_empty());
+        // A value can contain another.
+        forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
+        forms.iter().fold(text.to_owned(), |text, form| without(&text, form))
+    }
+}
+
+/// How a value may be written in a text: as it is, on one line, in JSON, in base64.
+fn forms(value: &str) -> [String; 4] {
+    let quoted = json!(value).to_string();
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let inner = quoted.trim_start_matches('"').strip_suffix('"').unwrap_or_default();
+    [value.to_owned(), words.join(" "), inner.to_owned(), BASE64_STANDARD.encode(value)]
+}
+
+/// A text without a value, nor the beginning of one where the text was cut.
+fn without(text: &str, value: &str) -> String {
+    let text = text.replace(value, REDACTED);
+    let end = text.trim_end_matches('`').len();
+    let starts = value.char_indices().map(|(at, _)| at).filter(|at| *at >= TELLING);
+    match starts.rev().find(|at| text[..end].ends_with(&value[..*at])) {
+        Some(cut) => format!("{}{REDACTED}{}", &text[..end - cut], &text[end..]),
+        None => text,
+    }
+}
+
 impl Stored {
     fn of(secret: &Object) -> Self {
         let metadata = |name: &str| secret.get("metadata").map(|it| it[name].clone()).unwrap_or_default();
@@ -176,5 +217,27 @@ mod tests {
         let empty = Secrets([("login".to_owned(), Stored::of(&Object::new()))].into());
         let missing = empty.reveal(kind, &named("login")).unwrap_err();
         assert_eq!(missing.message, "spec.password: the Secret login has no entry password");
+    }
+
+    #[test]
+    fn what_a_service_says_is_shown_without_the_values_that_it_was_sent() {
+        let service = include_str!("../../tests/operations/topic.json");
+        let kinds = Catalogue::from(Service::read(service).unwrap());
+        let check = |value: &str, said: &str, expected: &str| {
+            let secret = json!({"data": {
+                "password": BASE64_STANDARD.encode(value), "user": BASE64_STANDARD.encode("admin"),
+            }});
+            let secrets = Secrets([("login".to_owned(), Stored::of(secret.as_object().unwrap()))].into());
+            let spec = json!({"title": "t", "password": {"secret": {"secretName": "login"}}});
+            assert_eq!(secrets.redact(kinds.kinds()[0], &spec, said), expected, "{value}");
+        };
+        check("hunter2", "`hunter2` is too short, hunter2!", "`(sensitive)` is too short, (sensitive)!");
+        check("hunter2", "admin may not do that", "admin may not do that");
+        check("-----BEGIN\nabc\n", "bad: -----BEGIN abc", "bad: (sensitive)");
+        check("pa\"ss", r#"no {"password":"pa\"ss"}"#, r#"no {"password":"(sensitive)"}"#);
+        check("hunter2", "no aHVudGVyMg==", "no (sensitive)");
+        check("hunter2", "it begins with `{hunte`", "it begins with `{(sensitive)`");
+        check("hunter2", "the weather is hu", "the weather is hu");
+        check("", "nothing", "nothing");
     }
 }

@@ -170,7 +170,8 @@ impl Resource {
     }
 }
 
-/// Adds what a response has beyond what was sent: the fields that it requires, and values that the service knows.
+/// Makes what was sent what a response shows: without what its models lack, with the fields that they require, and with values
+/// that the service knows.
 fn complete(kind: Kind, shape: &Shape, value: &mut Value) {
     match (shape, value) {
         (Shape::List(of), Value::Array(entries)) => entries.iter_mut().for_each(|it| complete(kind, of, it)),
@@ -180,13 +181,21 @@ fn complete(kind: Kind, shape: &Shape, value: &mut Value) {
         (Shape::OneOf(values), value) if !values.iter().any(|known| *value == json!(known)) => {
             *value = json!(values.first());
         }
+        (Shape::Text | Shape::Time, value) if value.is_object() || value.is_array() => {
+            *value = kind.shaped(shape, Extent::Required, 0);
+        }
         (Shape::Model(_), value) if !value.is_object() => *value = kind.shaped(shape, Extent::Required, 0),
         (Shape::Model(name), Value::Object(fields)) => {
             let Some(model) = kind.model(name) else { return };
             if let (Some(by), Some(first)) = (&model.discriminator, model.variants.keys().next()) {
                 fields.entry(by.clone()).or_insert_with(|| json!(first));
             }
-            for (name, field) in model.of_variant(model.variant(&fields.clone())) {
+            let shown: Vec<_> = model
+                .of_variant(model.variant(&fields.clone()))
+                .filter(|(_, field)| field.shape != Shape::Secret)
+                .collect();
+            fields.retain(|name, _| shown.iter().any(|(it, _)| *it == name));
+            for (name, field) in shown {
                 match fields.get_mut(name) {
                     Some(value) => complete(kind, &field.shape, value),
                     None if field.required => _ = fields.insert(name.clone(), kind.example_of(field)),
@@ -195,5 +204,57 @@ fn complete(kind: Kind, shape: &Shape, value: &mut Value) {
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oraclecloud::kind::Embedded;
+
+    use super::*;
+
+    /// The paths of what a response has and its models lack.
+    fn strange(kind: Kind, path: &str, shape: &Shape, value: &Value) -> Vec<String> {
+        match (shape, value) {
+            (Shape::List(of), Value::Array(entries)) => {
+                entries.iter().flat_map(|it| strange(kind, &format!("{path}[]"), of, it)).collect()
+            }
+            (Shape::Map(of), Value::Object(entries)) => {
+                entries.values().flat_map(|it| strange(kind, &format!("{path}{{}}"), of, it)).collect()
+            }
+            (Shape::Model(name), Value::Object(fields)) => {
+                let model = kind.model(name).unwrap();
+                let below = |(name, value): (&String, &Value)| match model.get(name) {
+                    Some(field) => strange(kind, &format!("{path}.{name}"), &field.shape, value),
+                    None => vec![format!("{path}.{name}")],
+                };
+                fields.iter().flat_map(below).collect()
+            }
+            (Shape::Secret | Shape::List(_) | Shape::Map(_) | Shape::Model(_), _) => vec![path.to_owned()],
+            (Shape::Text | Shape::Time, value) if !value.is_string() => vec![path.to_owned()],
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_response_shows_what_its_models_have_and_no_more() {
+        let mut dropped = Vec::new();
+        for kind in Embedded::all().iter().flat_map(|embedded| embedded.read().kinds()) {
+            let description = kind.description();
+            let sent = kind.example(&description.spec, None, Extent::Everything);
+            for (name, field) in description.status.iter().filter(|(_, field)| field.shape != Shape::Secret) {
+                let Some(mut value) = sent.get(name).cloned() else { continue };
+                let before = strange(kind, name, &field.shape, &value);
+                complete(kind, &field.shape, &mut value);
+                assert_eq!(strange(kind, name, &field.shape, &value), Vec::<String>::new(), "{kind:?}");
+                dropped.extend(before.into_iter().map(|path| format!("{}.{path}", kind.path())));
+            }
+        }
+        for path in [
+            "containerinstances/ContainerInstance.containers[].imageUrl",
+            "loadbalancer/LoadBalancer.certificates{}.privateKey",
+        ] {
+            assert!(dropped.iter().any(|it| it.starts_with(path)), "{path} is not in {dropped:#?}");
+        }
     }
 }
