@@ -85,7 +85,7 @@ pub enum ErrorKind {
     #[error("the server's response is {0}")]
     ResponseTooLarge(ResponseLimit),
     /// The request is nested so deeply that its response could not be read. Nothing was sent.
-    #[error("it is nested {levels} levels deep, and {most} is the most")]
+    #[error("it is nested {levels} levels deep, and the limit is {most}")]
     RequestTooDeep { levels: usize, most: usize },
     #[error("cannot connect to the server")]
     Unreachable(#[source] Cause),

@@ -161,7 +161,7 @@ fn violation_message(violation: &StepOutput<ContractViolation>) -> String {
              only the XR shows it"
         ),
         ContractViolation::ForeignTag => format!(
-            "Pipeline step {step:?} answered with the tag of another request: the answer was taken, \
+            "Pipeline step {step:?} answered with the tag of another request: the response was accepted, \
              but its function should copy the tag"
         ),
     }

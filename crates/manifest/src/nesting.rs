@@ -13,7 +13,7 @@ pub enum JsonError {
     #[error(transparent)]
     Malformed(#[from] serde_json::Error),
     /// Its collections stand deeper inside each other than values may.
-    #[error("it is nested {levels} levels deep, and {} is the most", Limits::MAX_DEPTH)]
+    #[error("it is nested {levels} levels deep, and the limit is {}", Limits::MAX_DEPTH)]
     TooDeep {
         /// How deep.
         levels: usize,
@@ -82,7 +82,7 @@ mod tests {
         }
         for levels in [514, 100_000] {
             let error = from_json::<Value>(nested(levels).as_bytes()).unwrap_err();
-            let expected = format!("it is nested {levels} levels deep, and 512 is the most");
+            let expected = format!("it is nested {levels} levels deep, and the limit is 512");
             assert_eq!(error.to_string(), expected);
         }
     }

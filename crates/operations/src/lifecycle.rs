@@ -37,7 +37,7 @@ impl TryFrom<String> for Lifecycle {
             "deleted" => Self::Deleted,
             "failed" => Self::Failed,
             "attention" => Self::Attention,
-            _ => return Err(format!("`{word}` is no meaning of a state")),
+            _ => return Err(format!("`{word}` is not a known state meaning")),
         })
     }
 }

@@ -301,7 +301,10 @@ async fn a_function_at_another_address_is_called_there() {
     package["metadata"].as_object_mut().unwrap().remove("annotations");
     package["spec"]["package"] = "xpkg.example.org/test/function:v2".into();
     let unknown = platform.transcript(&platform.run(&["plan", "-f", "-"], &[&package]));
-    assert!(unknown.contains("warning[function-not-running]: what the new package of Function"), "{unknown}");
+    assert!(
+        unknown.contains("warning[function-not-running]: cannot preview the new package of Function"),
+        "{unknown}"
+    );
     // Without a file, the address is the change.
     let address = format!("{name}={elsewhere}");
     let shown = platform.transcript(&with_input(platform.plimsoll(&["plan", "--function", &address]), ""));

@@ -257,7 +257,7 @@ async fn a_body_nested_too_deep_is_rejected_before_it_is_sent() {
     assert_eq!(diagnostic.summary, "Create: Invalid Resource");
     assert_eq!(
         diagnostic.detail,
-        "Could not apply ConfigMap shop/a: it is nested 257 levels deep, and 256 is the most"
+        "Could not apply ConfigMap shop/a: it is nested 257 levels deep, and the limit is 256"
     );
     assert!(!error.is_server_fault());
     assert!(journal.work().is_empty());

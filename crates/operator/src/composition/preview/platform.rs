@@ -386,7 +386,7 @@ async fn list(
 fn not_running(name: &str) -> Diagnostic {
     Diagnostic::warning(
         crate::codes::FUNCTION_NOT_RUNNING,
-        format!("what the new package of Function {name} does is not known"),
+        format!("cannot preview the new package of Function {name}"),
     )
     .object(format!("Function {name}"))
     .detail("It runs only once the Function is applied. XRs are rendered with the package that runs now.")

@@ -43,7 +43,7 @@ fn a_description_that_cannot_be_served_is_refused_with_the_reason() {
         "\"nsgIds\": \"PrivateEndpointDetails[]\"",
         "contains itself; write any where it does",
     );
-    check("\"CREATING\": \"creating\"", "\"CREATING\": \"early\"", "`early` is no meaning of a state");
+    check("\"CREATING\": \"creating\"", "\"CREATING\": \"early\"", "`early` is not a known state meaning");
     let mut queues: serde_json::Value =
         serde_json::from_str(include_str!("../../../kinds/queue.json")).unwrap();
     queues.as_object_mut().unwrap().remove("workRequests");
