@@ -202,6 +202,37 @@ impl Definition {
         let claim = claim.transpose()?;
         Ok((Self { object: object.clone(), spec, scope, composite, claim }, found))
     }
+
+    /// What an XRD has defined whose spec no longer makes sense: group, names and scope, which cannot be changed, say what its CRDs
+    /// are called. Which version they have, only these say. Nothing if it never can have defined anything.
+    pub fn salvaged(object: &Object) -> Option<Self> {
+        let written = object.get("spec")?;
+        let lasting = || {
+            let keys = ["group", "names", "claimNames", "scope"];
+            let kept = keys.into_iter().filter_map(|key| Some((key.to_owned(), written.get(key)?.clone())));
+            let versions = ("versions".to_owned(), Value::Array(Vec::new()));
+            Value::Object(kept.chain([versions]).collect())
+        };
+        let spec = DefinitionSpec::deserialize(written).or_else(|_| DefinitionSpec::deserialize(lasting()));
+        let mut spec = spec.ok()?;
+        if !spec.was_possible(object) {
+            return None;
+        }
+        let is_v2 = object::text(object, &["apiVersion"]) == Some(&format!("{GROUP}/v2"));
+        let scope = spec.scope.unwrap_or(if is_v2 { Scope::Namespaced } else { Scope::LegacyCluster });
+        let version = spec.versions.iter().find(|version| version.referenceable);
+        let version = version.map_or_else(|| "v1".to_owned(), |version| version.name.clone());
+        let kind = |names: &Names| {
+            let api_version = format!("{}/{version}", spec.group).parse().ok()?;
+            GroupVersionKind::new(api_version, &names.kind).ok()
+        };
+        let composite = kind(&spec.names)?;
+        let claim = spec.claim_names.as_ref().and_then(kind);
+        if claim.is_none() {
+            spec.claim_names = None;
+        }
+        Some(Self { object: object.clone(), spec, scope, composite, claim })
+    }
 }
 
 impl DefinitionSpec {

@@ -23,6 +23,18 @@ impl DefinitionSpec {
         found.into_iter().map(|diagnostic| diagnostic.object(&name)).collect()
     }
 
+    /// Whether an XRD with these names, which cannot be changed, can have been valid. Claim names that cannot, which may have been
+    /// added later, are left out.
+    pub(super) fn was_possible(&mut self, object: &Object) -> bool {
+        let mut found = Vec::new();
+        self.check_group(&mut found);
+        if self.claim_name_conflict().is_some() {
+            self.claim_names = None;
+        }
+        self.check_names(object, &mut found);
+        found.is_empty()
+    }
+
     /// An XRD named like a kind of Kubernetes would have the operator granted all rights on that kind.
     fn check_group(&self, found: &mut Vec<Diagnostic>) {
         let group = self.group.as_str();

@@ -142,3 +142,29 @@ fn unreadable_fields_are_named_by_their_path() {
     insta::assert_snapshot!(findings(&xrd("v1", |xrd| xrd["spec"]["scope"] = "Galaxy".into())), @"error [composition-unreadable] spec.scope: cannot read spec.scope: unknown variant `Galaxy`, expected one of `Namespaced`, `Cluster`, `LegacyCluster`");
     insta::assert_snapshot!(findings(&xrd("v3", |_| {})), @r#"error [composition-wrong-kind] -: expected a CompositeResourceDefinition, found "CompositeResourceDefinition" of "apiextensions.crossplane.io/v3""#);
 }
+
+#[test]
+fn an_invalid_xrd_still_says_what_it_has_defined() {
+    let check = |change: fn(&mut Value), expected: Option<(&str, Option<&str>)>| {
+        let object = xrd("v1", |xrd| {
+            xrd["spec"]["claimNames"] = json!({"plural": "databases", "kind": "Database"});
+            change(xrd);
+        });
+        assert!(Definition::read(&object).is_err(), "{object:?}");
+        let salvaged = Definition::salvaged(&object);
+        let kinds = salvaged.map(|it| (it.composite.to_string(), it.claim.map(|claim| claim.to_string())));
+        let expected = expected.map(|(xr, claim)| (xr.to_owned(), claim.map(str::to_owned)));
+        assert_eq!(kinds, expected, "{object:?}");
+    };
+    let both = Some(("example.org/v1/XDatabase", Some("example.org/v1/Database")));
+    check(|xrd| xrd["spec"]["versions"][0]["referenceable"] = false.into(), both);
+    check(|xrd| xrd["spec"]["versions"][0]["schema"] = Value::Null, both);
+    check(|xrd| xrd["spec"]["versions"] = json!("none"), both);
+    check(|xrd| xrd["spec"]["defaultCompositionUpdatePolicy"] = json!("Never"), both);
+    // Added to an XRD that had none.
+    let no_claim = Some(("example.org/v1/XDatabase", None));
+    check(|xrd| xrd["spec"]["claimNames"]["plural"] = "xdatabases".into(), no_claim);
+    check(|xrd| xrd["spec"]["group"] = "apps.k8s.io".into(), None);
+    check(|xrd| xrd["metadata"]["name"] = "others.example.org".into(), None);
+    check(|xrd| xrd["spec"] = Value::Null, None);
+}

@@ -9,6 +9,7 @@ mod establish;
 mod finalize;
 mod rbac;
 mod role;
+mod standing;
 mod status;
 
 pub(crate) use role::Role;
@@ -150,7 +151,7 @@ impl Reconciler for Definitions {
 impl Reconcile<'_> {
     async fn run(&mut self) -> Result<Action> {
         if !self.definitions.engine.shard.selects(&self.xrd) {
-            return Ok(self.follow().await);
+            return self.follow().await;
         }
         let definition = match Definition::read(&self.xrd) {
             Ok((definition, warnings)) => {
@@ -169,14 +170,18 @@ impl Reconcile<'_> {
 
     /// Another shard establishes and finalizes this XRD. Its XRs and claims may belong to any shard, so controllers run here
     /// too, as long as there can be any.
-    async fn follow(&self) -> Action {
-        let Ok((definition, _)) = Definition::read(&self.xrd) else { return Action::await_change() };
+    async fn follow(&mut self) -> Result<Action> {
+        let read = Definition::read(&self.xrd).ok().map(|(definition, _)| definition);
+        let Some(definition) = read.or_else(|| Definition::salvaged(&self.xrd)) else {
+            return Ok(Action::await_change());
+        };
+        let (definition, _) = self.standing(&definition).await?;
         for role in Role::of(&definition) {
             if status::is_served(&self.xrd, role) || object::is_being_deleted(&self.xrd) {
                 self.definitions.kinds.start(role, self.kind(&definition)).await;
             }
         }
-        Action::await_change()
+        Ok(Action::await_change())
     }
 
     /// Warns about fields without effect while the XRD is new or has just changed, not after every restart.
@@ -188,14 +193,16 @@ impl Reconcile<'_> {
         }
     }
 
-    /// An invalid XRD defines nothing until it changes. What an earlier version established stays.
+    /// An invalid XRD defines nothing until it changes. What an earlier version established stays, and is reconciled.
     async fn reject(&mut self, found: &[Diagnostic]) -> Result<Action> {
         let why = found.iter().map(in_words).collect::<Vec<_>>().join("; ");
         let why = format!("cannot render composite resource CustomResourceDefinition: {why}");
         self.event(Role::Composite, EventType::Warning, "RenderCRD", why.clone());
         let mut status = Status::of(&self.xrd, self.definitions.engine.clock.now());
         status.failed(Role::Composite, "RenderCRD", &why);
-        if !status.is_established() {
+        if status.is_established() {
+            self.uphold().await?;
+        } else {
             self.revoke().await;
         }
         self.write_status(status).await?;

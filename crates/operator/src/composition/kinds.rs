@@ -48,6 +48,8 @@ impl Kind {
         let annotations =
             |kind: &Self| object::nested(&kind.definition.object, &["metadata", "annotations"]).cloned();
         self.definition.spec == other.definition.spec
+            // An XRD that is refused leaves them in the version that is served.
+            && (&self.composite, &self.claim) == (&other.composite, &other.claim)
             && self.definition.scope == other.definition.scope
             && object::uid(&self.definition.object) == object::uid(&other.definition.object)
             // What XRs are composed of goes with them only while their XRD is being deleted.

@@ -49,7 +49,17 @@ impl Reconcile<'_> {
             self.definitions.kinds.stop(*role, object::name(&self.xrd).unwrap_or_default()).await;
         }
         let established = crds.iter().filter(|(_, state)| *state == CrdState::Established);
-        let established: Vec<Role> = established.map(|(role, _)| *role).collect();
+        let mut established: Vec<Role> = established.map(|(role, _)| *role).collect();
+        let is_refused = |state: &CrdState| matches!(state, CrdState::Rejected | CrdState::Invalid);
+        let refused: Vec<Role> =
+            crds.iter().filter(|(_, state)| is_refused(state)).map(|(role, _)| *role).collect();
+        let mut standing = None;
+        if !refused.is_empty() {
+            let (definition, served) = self.standing(definition).await?;
+            established.extend(served.into_iter().filter(|role| refused.contains(role)));
+            standing = Some(definition);
+        }
+        let definition = standing.as_ref().unwrap_or(definition);
         let mut missing = None;
         if !established.is_empty() {
             missing = self.grant(definition, &established).await;
@@ -58,6 +68,7 @@ impl Reconcile<'_> {
         }
         for role in established {
             match &missing {
+                None if refused.contains(&role) => self.start_upheld(definition, role).await,
                 None => self.start_controller(definition, role, &mut status).await,
                 Some(why) => {
                     status.failed(role, role.words().establish, why);

@@ -23,6 +23,8 @@ impl Reconcile<'_> {
     ///
     /// Crossplane deletes both at once; a claim could then create a new XR in place of one that was deleted before it.
     pub(super) async fn finalize(&mut self, definition: &Definition) -> Result<Action> {
+        let (definition, _) = self.standing(definition).await?;
+        let definition = &definition;
         let roles = Role::of(definition);
         let mut status = Status::of(&self.xrd, self.definitions.engine.clock.now());
         for role in &roles {
@@ -47,8 +49,11 @@ impl Reconcile<'_> {
         self.remove_finalizers().await
     }
 
-    /// An invalid XRD does not say what it defined, so there is nothing to delete.
+    /// Deletes what an invalid XRD has defined. One that never can have defined anything is let go.
     pub(super) async fn finalize_invalid(&mut self, found: &[Diagnostic]) -> Result<Action> {
+        if let Some(salvaged) = Definition::salvaged(&self.xrd) {
+            return self.finalize(&salvaged).await;
+        }
         let why = found.iter().map(in_words).collect::<Vec<_>>().join("; ");
         tracing::warn!(
             xrd = object::name(&self.xrd),
@@ -102,7 +107,7 @@ impl Reconcile<'_> {
     }
 
     /// The CRD of one role, if it is there and the XRD controls it.
-    async fn own_crd(&mut self, definition: &Definition, role: Role) -> Result<Option<Object>> {
+    pub(super) async fn own_crd(&mut self, definition: &Definition, role: Role) -> Result<Option<Object>> {
         let Some(crd) = role.crd(definition) else { return Ok(None) };
         let engine = &self.definitions.engine;
         let doing = format!("cannot get {} CustomResourceDefinition", role.words().noun);
