@@ -1,6 +1,6 @@
 //! What a failed call proves, and how the object goes on.
 
-use super::{Action, Decision, FinalizeReason};
+use super::{Action, Decision};
 use crate::call_error::{CallError, CallErrorKind};
 use crate::operation::{Class, Phase};
 use crate::outcome::StallReason;
@@ -40,12 +40,16 @@ impl Decision<'_> {
                 self.status.set_request_id(error.request_id.as_deref());
                 self.find()
             }
-            // That nothing was created cannot be confirmed, and nothing says otherwise.
+            // Something may have been created before this operator started, and only a listing would show it.
             (
                 Call::Find { .. },
                 CallErrorKind::NotFoundOrDenied | CallErrorKind::Denied | CallErrorKind::Rejected,
             ) if self.desired.deleting && !self.has_record() => {
-                Action::RemoveFinalizer(FinalizeReason::NeverCreated)
+                let message = format!(
+                    "{message}; whether a resource was created is not known; {}",
+                    self.release_hint()
+                );
+                self.stalled_by(StallReason::AccessOrAbsenceUnclear, &message, error)
             }
             // The mutation had no effect, and the same request will not fare better soon.
             (call, CallErrorKind::Rejected) if call.mutates() => {

@@ -121,10 +121,12 @@ impl Decision<'_> {
             self.publish_in_flight(Some(message));
             return Action::Requeue(self.end_of_grace(started));
         }
-        if self.desired.deleting {
+        // Where the spec is now, a create may have been sent whose record a restore has undone.
+        let is_elsewhere = *listed != self.desired.scope;
+        if self.desired.deleting && !(is_elsewhere && self.local.history == History::Unknown) {
             return Action::RemoveFinalizer(FinalizeReason::AbsentFromListing);
         }
-        if *listed != self.desired.scope {
+        if is_elsewhere {
             // The spec has moved since the create was sent, which came to nothing. The next one goes elsewhere, where
             // nothing has been looked for yet.
             self.status.status.tracker.current = None;

@@ -223,6 +223,9 @@ fn a_create_is_searched_where_it_was_sent() {
     harness.now += 121;
     let find = harness.reconcile();
     assert_eq!(searched(&find), pool("0"));
+    // A restore may have undone the record of a create there.
+    let find = harness.respond(find, found(&[]));
+    assert_eq!(searched(&find), pool("1"));
     let released = harness.respond(find, found(&[]));
     assert_eq!(released, Action::RemoveFinalizer(FinalizeReason::AbsentFromListing));
 }
@@ -304,12 +307,18 @@ fn an_object_without_a_record_is_let_go_when_no_listing_shows_its_resource() {
     let delete = harness.respond(get, resource("ACTIVE", 1));
     assert!(matches!(delete, Action::Call(Call::Delete { .. })), "{delete:?}");
 
-    // Without the right to list, the object would stay for ever because of a compartment that was misspelt.
-    for (status, code) in [(404, "NotAuthorizedOrNotFound"), (401, "NotAuthenticated")] {
+    // A listing that is denied shows nothing, so the object stays until its user says otherwise.
+    for (status, code) in
+        [(404, "NotAuthorizedOrNotFound"), (401, "NotAuthenticated"), (400, "InvalidParameter")]
+    {
         let mut harness = deleting();
         let find = harness.reconcile();
-        let released = Action::RemoveFinalizer(FinalizeReason::NeverCreated);
-        assert_eq!(harness.respond(find, refused(status, code, None)), released, "{code}");
+        let next = harness.respond(find, refused(status, code, None));
+        assert!(matches!(next, Action::Requeue(_)), "{code}: {next:?}");
+        let stalled = harness.status.condition(ConditionType::Stalled).unwrap();
+        assert!(stalled.message.contains("annotate it with plimsoll.dev/release"), "{}", stalled.message);
+        harness.desired.annotations.release = true;
+        assert_eq!(harness.reconcile(), Action::RemoveFinalizer(FinalizeReason::ReleaseRequested));
     }
 
     // What this operator has seen from the beginning was never created.

@@ -44,6 +44,8 @@ pub(crate) enum Fault {
     None,
     /// The process crashes before the status of this step is stored.
     CrashesBeforeStore,
+    /// The API server is away when the status of this step would be stored, and the process goes on.
+    LosesWrite,
     /// The process crashes after storing, before the call.
     CrashesBeforeCall,
     /// The process crashes after the call took effect.
@@ -167,8 +169,15 @@ impl Simulation {
 
     pub(crate) fn restart(&mut self) {
         self.local = LocalState::default();
-        self.term_began = self.now();
+        // What was created in the second before is of the term before.
+        self.term_began = self.now() + 1;
         self.requeue_at = self.now();
+    }
+
+    /// Whether a restore has undone the record of a resource, so that only the spec leads to it.
+    pub(crate) fn is_found_by_its_spec_only(&self) -> bool {
+        let id = self.object.as_ref().and_then(|object| object.status.ocid());
+        self.is_restored && self.cloud().alive(UID).iter().any(|(alive, _)| Some(alive.as_str()) != id)
     }
 
     /// The cluster is restored from a backup of `age` versions ago, which takes its time: the object is what it was then,
@@ -267,6 +276,10 @@ impl Simulation {
             faulty |= fault != Fault::None;
             if fault == Fault::CrashesBeforeStore {
                 self.restart();
+                return Flow::Done;
+            }
+            if fault == Fault::LosesWrite {
+                self.requeue_at = self.now();
                 return Flow::Done;
             }
             if step.status != snapshot.status {

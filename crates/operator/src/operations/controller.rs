@@ -114,7 +114,7 @@ impl CloudController {
     async fn attempt(
         &self,
         object: DynamicObject,
-        memory: &ExternalMemory,
+        memory: &mut ExternalMemory,
         regarding: &ObjectReference,
     ) -> Result<Report, StepError> {
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
@@ -145,7 +145,7 @@ impl CloudController {
             moment: &moment,
             record: &|diagnostic: &Diagnostic| record(&self.recorder, regarding, diagnostic),
         };
-        let mut report = Box::pin(reconcile.run(object, memory.decisions.clone())).await?;
+        let mut report = Box::pin(reconcile.run(object, &mut memory.decisions)).await?;
         report.warnings.extend(warnings);
         Ok(report)
     }
@@ -158,11 +158,10 @@ impl CloudController {
         memory: &mut ExternalMemory,
         regarding: &ObjectReference,
     ) -> Action {
-        let Report { finished, in_flight, warnings, memory: decisions } = report;
+        let Report { finished, in_flight, warnings } = report;
         let in_flight = in_flight.map(|(phase, since)| (phase.as_str(), since));
         self.counts.operation(self.kind.label, uid, in_flight);
         memory.counted = Some(uid.to_owned());
-        memory.decisions = decisions;
         let warnings = warnings.iter().map(super::events::event).collect();
         for (kind, reason, message) in memory.warnings.update(warnings, &BTreeSet::new()) {
             self.recorder.record(regarding.clone(), kind, &reason, &message);

@@ -55,8 +55,6 @@ pub struct Reconcile<'a, S> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     pub finished: Finished,
-    /// For the next reconcile of the object.
-    pub memory: LocalState,
     /// The operation that is stored as in flight, and since when.
     pub in_flight: Option<(Phase, Timestamp)>,
     /// What is wrong with the annotations; the same at every reconcile.
@@ -93,8 +91,9 @@ impl StepError {
 }
 
 impl<S: ExternalService<Spec = Value>> Reconcile<'_, S> {
-    /// Reconciles `object` as it was just read.
-    pub async fn run(&self, mut object: DynamicObject, mut memory: LocalState) -> Result<Report, StepError> {
+    /// Reconciles `object` as it was just read. `memory` is what is known of it beside what is stored, also if the reconcile
+    /// fails: a restore of the cluster's data may undo what was stored.
+    pub async fn run(&self, mut object: DynamicObject, memory: &mut LocalState) -> Result<Report, StepError> {
         let uid = object.uid().expect("an object that was read has a uid");
         let (_, warnings) = Annotations::parse(object.annotations(), &uid);
         let mut input = Input::none();
@@ -103,8 +102,7 @@ impl<S: ExternalService<Spec = Value>> Reconcile<'_, S> {
             let status = self.recorded(&object, moment.time)?;
             let mut desired = self.desired(&object, &uid);
             let decide = |desired: &Desired| {
-                let step =
-                    decide(desired, &status, &memory, input.observation.clone(), self.settings, moment);
+                let step = decide(desired, &status, memory, input.observation.clone(), self.settings, moment);
                 let mut decided = object.clone();
                 show(self.kind, &mut decided, &step.status, input.shown.as_ref());
                 (step, decided)
@@ -115,8 +113,8 @@ impl<S: ExternalService<Spec = Value>> Reconcile<'_, S> {
                 desired.endpoint_error = Some(obstacle.clone());
                 (step, decided) = decide(&desired);
             }
-            memory = step.local;
             let stored = self.store(&object, decided, input.of_mutation).await?;
+            *memory = step.local;
             step.diagnostics.iter().for_each(self.record);
             // Only now: a response must not be lost because a Secret cannot be written.
             kept.map_err(|error| failed("keep the endpoint Secret of", &object, error))?;
@@ -154,7 +152,7 @@ impl<S: ExternalService<Spec = Value>> Reconcile<'_, S> {
             let in_flight = recorded.current().filter(|_| matches!(finished, Finished::Wait(_)));
             let in_flight =
                 in_flight.map(|it| (it.record.phase, it.record.started_at.unwrap_or(it.updated_at)));
-            return Ok(Report { finished, memory, in_flight, warnings });
+            return Ok(Report { finished, in_flight, warnings });
         }
     }
 

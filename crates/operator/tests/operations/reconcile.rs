@@ -1,9 +1,13 @@
 //! Reconciles of real objects, with a real API server and the Oracle Cloud emulator.
 
+use std::sync::Arc;
+
+use cluster::Session;
 use diag::Diagnostic;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::client::Body;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use operations::{
     Call, CallError, ConditionStatus, ConditionType, ExternalService, FinalizeReason, Jitter, LocalState,
@@ -47,12 +51,10 @@ impl<'a, S: ExternalService<Spec = Value>> Driver<'a, S> {
     }
 
     async fn reconcile(&mut self) -> Report {
-        let report = self.reconcile_object(self.api.get("orders").await.unwrap()).await.unwrap();
-        self.memory = report.memory.clone();
-        report
+        self.reconcile_object(self.api.get("orders").await.unwrap()).await.unwrap()
     }
 
-    async fn reconcile_object(&self, object: DynamicObject) -> Result<Report, StepError> {
+    async fn reconcile_object(&mut self, object: DynamicObject) -> Result<Report, StepError> {
         let moment = || Now { time: Timestamp::now(), jitter: Jitter::default() };
         let record =
             |diagnostic: &Diagnostic| self.recorded.lock().unwrap().push(diagnostic.code.to_string());
@@ -69,7 +71,7 @@ impl<'a, S: ExternalService<Spec = Value>> Driver<'a, S> {
             moment: &moment,
             record: &record,
         };
-        Box::pin(reconcile.run(object, self.memory.clone())).await
+        Box::pin(reconcile.run(object, &mut self.memory)).await
     }
 
     /// Reconciles until the object is ready for its generation; how often that took.
@@ -218,7 +220,7 @@ async fn nothing_is_sent_for_an_object_that_was_changed_since_it_was_read() {
     let server = server().await;
     let kind = kind("queue/Queue");
     let service = service(kind, &server);
-    let driver = Driver::new(&namespace, kind, &service).await;
+    let mut driver = Driver::new(&namespace, kind, &service).await;
     driver.create(orders(&server)).await;
     let stale = driver.api.get("orders").await.unwrap();
     driver.change(json!({"displayName": "renamed"})).await;
@@ -285,6 +287,36 @@ async fn the_response_to_a_create_is_stored_even_if_the_object_changed_meanwhile
     assert_eq!(server.journal().count(Operation::CreateQueue), 1);
 }
 
+/// A restore of the cluster's data may undo what was stored before.
+#[tokio::test]
+async fn what_is_known_of_an_object_outlives_a_response_that_cannot_be_stored() {
+    let namespace = namespace("unstored").await;
+    let server = Arc::new(server().await);
+    let kind = kind("queue/Queue");
+    let service = service(kind, &server);
+    let mut driver = Driver::new(&namespace, kind, &service).await;
+    driver.create(orders(&server)).await;
+    let object = driver.api.get("orders").await.unwrap();
+    // The API server is away once the create is sent.
+    let (own, cloud) = (session(&namespace).await.client().clone(), Arc::clone(&server));
+    let failing = tower::service_fn(move |request: http::Request<Body>| {
+        let is_status = *request.method() == http::Method::PUT && request.uri().path().ends_with("/status");
+        let is_away = is_status && cloud.journal().effects(Operation::CreateQueue) > 0;
+        let own = own.clone();
+        async move {
+            if is_away {
+                return Err(kube::Error::Service("the API server is away".into()));
+            }
+            own.send(request).await
+        }
+    });
+    driver.operator = ObjectClient::new(Session::new(kube::Client::new(failing, "default")));
+    let error = driver.reconcile_object(object).await.unwrap_err();
+    assert!(matches!(error, StepError::Cluster { .. }), "{error}");
+    assert_eq!(server.journal().effects(Operation::CreateQueue), 1);
+    assert_ne!(driver.memory, LocalState::default());
+}
+
 #[tokio::test]
 async fn a_status_that_another_leader_wrote_is_not_overwritten() {
     let namespace = namespace("leaders").await;
@@ -293,7 +325,7 @@ async fn a_status_that_another_leader_wrote_is_not_overwritten() {
     let (api, queues) = (api(&namespace, kind), service(kind, &server));
     let change = json!({"status": {"status": {"message": "written by another"}}});
     let service = Meddled { queues, api: api.clone(), change };
-    let driver = Driver::new(&namespace, kind, &service).await;
+    let mut driver = Driver::new(&namespace, kind, &service).await;
     driver.create(orders(&server)).await;
     let error = driver.reconcile_object(api.get("orders").await.unwrap()).await.unwrap_err();
     assert!(matches!(error, StepError::Conflict { .. }), "{error}");
