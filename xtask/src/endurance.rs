@@ -23,7 +23,7 @@ pub(crate) enum Test {
     /// Many objects under faults.
     Soak,
     Idle,
-    /// This many random histories of each half, in virtual time.
+    /// This many random histories of the operator, and more of what it decides alone, in virtual time.
     Simulation(u32),
     /// Every parser of foreign bytes, for this long each.
     Fuzz(Duration),
@@ -33,8 +33,10 @@ pub(crate) enum Test {
     Release,
 }
 
-/// How many histories each half plays.
+/// How many histories the operator plays.
 pub(crate) const HISTORIES: u32 = 100_000;
+/// How many more its decisions about cloud resources play, each of which takes a hundredth of the time.
+const CHEAPER: u32 = 10;
 pub(crate) const FUZZING: Duration = Duration::from_secs(60);
 /// The cases of each property test that stands in for a fuzz target.
 const FUZZ_CASES: &str = "200000";
@@ -102,7 +104,9 @@ impl Test {
             Self::Release => "what is released".to_owned(),
             Self::Soak => "soak".to_owned(),
             Self::Idle => "idle operator".to_owned(),
-            Self::Simulation(histories) => format!("simulation, {histories} histories of each half"),
+            Self::Simulation(histories) => {
+                format!("simulation, {histories} histories, and {CHEAPER} times as many of decisions")
+            }
             Self::Fuzz(time) => format!("fuzz targets, {} s each", time.as_secs()),
         }
     }
@@ -132,10 +136,14 @@ impl Test {
             Self::Idle => {
                 vec![program, operator("endurance", "idle::"), operator("endurance", "kinds::")]
             }
-            Self::Simulation(histories) => ["operations", "operator"]
-                .map(|package| Run::tests(package, "simulation", "histories::", true))
-                .map(|run| run.with("PLIMSOLL_CASES", &histories))
-                .into(),
+            Self::Simulation(histories) => {
+                [("operations", histories.saturating_mul(CHEAPER)), ("operator", histories)]
+                    .map(|(package, histories)| {
+                        let run = Run::tests(package, "simulation", "histories::", true);
+                        run.with("PLIMSOLL_CASES", &histories)
+                    })
+                    .into()
+            }
             Self::Fuzz(time) => fuzz(root, time)?,
         })
     }

@@ -73,7 +73,7 @@ enum Task {
     },
     /// Play random histories of both halves in virtual time, with kills, faults and frozen leaders
     Simulation {
-        /// How many of each half
+        /// How many of the operator; its decisions about cloud resources play ten times as many
         #[arg(long, default_value_t = endurance::HISTORIES)]
         histories: u32,
     },

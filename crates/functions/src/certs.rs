@@ -185,6 +185,18 @@ mod tests {
     }
 
     #[test]
+    fn certificates_are_valid_for_a_year_by_default() {
+        let out = tempfile::tempdir().unwrap();
+        let issued = issue(out.path(), &IssueOptions::new("fn"), now()).unwrap();
+        for folder in [&issued.client, &issued.server] {
+            let validity = Validity::of(read(folder, CERTIFICATE).as_bytes()).unwrap();
+            // They end at the end of a day.
+            let days = validity.until.duration_since(now()).as_hours() / 24;
+            assert!((364..=365).contains(&days), "{validity:?}");
+        }
+    }
+
+    #[test]
     fn an_unusable_authority_is_refused_and_nothing_is_replaced() {
         let out = tempfile::tempdir().unwrap();
         let issued = issue(out.path(), &IssueOptions { days: 1, ..IssueOptions::new("fn") }, now()).unwrap();

@@ -110,6 +110,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_release_has_the_locked_dependencies() {
+        let check = |task: &str, target: &str| {
+            let command = cargo(task, target, "x86_64-unknown-linux-gnu");
+            let arguments: Vec<_> = command.get_args().collect();
+            assert!(arguments.starts_with(&[task.as_ref(), "--locked".as_ref()]), "{arguments:?}");
+        };
+        check("build", "x86_64-unknown-linux-gnu");
+        check("build", "aarch64-unknown-linux-gnu");
+    }
+
+    #[test]
     fn what_cannot_be_built_here_says_why() {
         let why = |target| obstacle(target, "x86_64-unknown-linux-gnu");
         assert_eq!(why("x86_64-unknown-linux-gnu"), None);

@@ -11,7 +11,7 @@ use crate::truth::falsehoods;
 /// How long nothing has to happen for everything to be at rest: longer than any backoff.
 const REST: u64 = 100_000;
 const PATIENCE: u64 = 3_600_000;
-/// What `cargo test` plays.
+/// What `cargo test` plays: about thirty seconds of one core. Each history has a whole operator and an API server.
 const SAMPLE: u64 = 100;
 /// After a restart everything is read once.
 const SETTLED: u64 = 120_000;
