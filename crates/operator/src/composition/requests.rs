@@ -17,8 +17,8 @@ mod wire;
 pub use identity::requester;
 pub use seal::{OpeningKey, Unsealable};
 pub use wire::{
-    InspectQuestion, MAX_QUESTION, Named, Operation, PlanQuestion, RequestSpec, RequestState, RequestStatus,
-    Requester, pack, request_kind,
+    InspectQuestion, MAX_QUESTION, MAX_XRS, Named, Operation, PlanQuestion, RequestSpec, RequestState,
+    RequestStatus, Requester, pack, request_kind,
 };
 
 use std::io;
@@ -52,10 +52,15 @@ const SLACK: Duration = Duration::from_secs(60);
 const BEAT: Duration = Duration::from_secs(3);
 /// A copy of the operator that has not said so for this long is gone.
 const SILENCE: Duration = Duration::from_secs(12);
-/// As many requests are worked on at a time: each may be about a hundred XRs.
+/// Max concurrent requests: each may be about a hundred XRs.
 const MAX_AT_WORK: usize = 4;
+/// How often a request is taken over from a copy that ended. It may be the request that ends them.
+const MAX_TAKEOVERS: u32 = 1;
 /// How long another copy gets that can do what this one cannot.
 const OTHERS_FIRST: Duration = Duration::from_secs(3);
+
+const GIVEN_UP: &str = "two copies of the operator have ended while they worked on the request, so no other takes it up. Ask \
+                        for less, or look into their logs";
 
 /// Answers requests.
 pub(super) struct Requests {
@@ -66,6 +71,8 @@ pub(super) struct Requests {
     operator: String,
     /// Limits how many are worked on. The others say that they are taken up, so that their users know that an operator runs.
     turns: Semaphore,
+    /// Limits how many questions are read before they have a turn.
+    readers: Semaphore,
     queue: Queue<Self>,
 }
 
@@ -110,13 +117,14 @@ pub(super) async fn run(engine: &Arc<Engine>, locations: &Arc<FunctionLocations>
             () = tokio::time::sleep(INSTALLED_INTERVAL) => {}
         }
     }
-    let store = engine.start_store(Source { trim: without_answer, ..Source::of(kind) });
+    let store = engine.start_store(Source { trim: without_content, ..Source::of(kind) });
     let requests = Arc::new(Requests {
         engine: Arc::clone(engine),
         locations: Arc::clone(locations),
         store,
         operator: format!("{:016x}", backoff::random()),
         turns: Semaphore::new(MAX_AT_WORK),
+        readers: Semaphore::new(MAX_AT_WORK),
         queue: Queue::default(),
     });
     tokio::select! {
@@ -127,10 +135,14 @@ pub(super) async fn run(engine: &Arc<Engine>, locations: &Arc<FunctionLocations>
     std::future::pending::<()>().await;
 }
 
-/// Nothing reads answers here.
-fn without_answer(request: &mut Value) {
-    if let Some(status) = request.get_mut("status").and_then(Value::as_object_mut) {
-        status.remove("answer");
+/// What users write may be large. It is read when the request is answered, and an answer never.
+fn without_content(request: &mut Value) {
+    let contents =
+        [("metadata", "annotations"), ("spec", "question"), ("spec", "requester"), ("status", "answer")];
+    for (part, content) in contents {
+        if let Some(part) = request.get_mut(part).and_then(Value::as_object_mut) {
+            part.remove(content);
+        }
     }
     manifest::server_metadata::remove(request.get_mut("metadata"), manifest::server_metadata::OWNERSHIP);
 }
@@ -156,13 +168,10 @@ impl Reconciler for Requests {
         memory: &mut RequestMemory,
     ) -> Result<Action, ReconcileError<String>> {
         let Some(request) = request.as_object() else { return Ok(Action::await_change()) };
-        let Ok(spec) = read::<RequestSpec>(request, "spec") else {
-            // The API server checks them, so it is of another version.
-            return Ok(Action::await_change());
-        };
+        let spec = read::<RequestSpec>(request, "spec");
         let status: RequestStatus = read(request, "status").unwrap_or_default();
         let age = memory.seen.get_or_insert_with(Instant::now).elapsed();
-        let lifetime = Duration::from_secs(spec.timeout_seconds.into()).min(LONGEST_WAIT) + SLACK;
+        let lifetime = spec.as_ref().map_or(LONGEST_WAIT, patience) + SLACK;
         let rest = lifetime.saturating_sub(age);
         if rest.is_zero() {
             let target = key.reference(&request_kind());
@@ -170,17 +179,34 @@ impl Reconciler for Requests {
             self.engine.client.delete(&target, uid, None, cluster::Propagation::Background).await?;
             return Ok(Action::await_change());
         }
-        let is_free = match status.state {
-            None => true,
-            Some(RequestState::Running) => self.is_abandoned(&status, memory),
+        // The API server checks them, so one that cannot be read is of another version.
+        let Ok(spec) = spec else { return Ok(Action::requeue(rest)) };
+        let takeovers = match status.state {
+            None => 0,
+            Some(RequestState::Running) if self.is_abandoned(&status, memory) => {
+                status.takeovers.saturating_add(u32::from(status.operator != self.operator))
+            }
+            Some(RequestState::Running) => return Ok(Action::requeue(rest.min(SILENCE))),
             Some(_) => return Ok(Action::requeue(rest)),
         };
-        if !is_free {
-            return Ok(Action::requeue(rest.min(SILENCE)));
+        let taken = RequestStatus { takeovers, ..RequestStatus::default() };
+        if takeovers > MAX_TAKEOVERS {
+            self.write(request, &refusal(&taken, GIVEN_UP.to_owned()), true).await?;
+            return Ok(Action::requeue(rest));
         }
-        self.answer(key, request, &spec, age).await?;
+        self.answer(key, request, &spec, &taken, age).await?;
         Ok(Action::requeue(rest.min(OTHERS_FIRST)))
     }
+}
+
+/// How long the user waits.
+fn patience(spec: &RequestSpec) -> Duration {
+    Duration::from_secs(spec.timeout_seconds.into()).min(LONGEST_WAIT)
+}
+
+/// `taken`, refused.
+fn refusal(taken: &RequestStatus, message: String) -> RequestStatus {
+    RequestStatus { state: Some(RequestState::Refused), message, ..taken.clone() }
 }
 
 impl Requests {
@@ -198,60 +224,53 @@ impl Requests {
         }
     }
 
-    /// Takes a request up, and answers it while its user waits.
+    /// Takes a request up, and answers it while its user waits. `taken` is the part of its status that stays.
     async fn answer(
         &self,
         key: &Key,
         request: &Object,
         spec: &RequestSpec,
+        taken: &RequestStatus,
         age: Duration,
     ) -> Result<(), ApiError> {
         let is_others_turn = || age < OTHERS_FIRST;
-        let work = async {
-            let _turn = self.turns.acquire().await;
-            match self.work(key, request, spec).await {
-                Ok(answer) => {
-                    RequestStatus { state: Some(RequestState::Answered), answer, ..RequestStatus::default() }
-                }
-                Err(Refusal::TooLarge) => {
-                    RequestStatus { state: Some(RequestState::TooLarge), ..RequestStatus::default() }
-                }
-                Err(Refusal::NotHere(message) | Refusal::Refused(message)) => {
-                    RequestStatus { state: Some(RequestState::Refused), message, ..RequestStatus::default() }
-                }
-            }
-        };
-        if spec.operation == Operation::Inspect
-            && is_others_turn()
-            && !inspect::is_here(&self.engine, &spec.question)
-        {
+        if spec.operation == Operation::Inspect && is_others_turn() && !self.is_here(key).await? {
             return Ok(());
         }
-        self.write(
-            request,
-            &RequestStatus { state: Some(RequestState::Running), ..RequestStatus::default() },
-            true,
-        )
-        .await?;
+        let running = RequestStatus { state: Some(RequestState::Running), ..taken.clone() };
+        self.write(request, &running, true).await?;
+        let work = async {
+            let _turn = self.turns.acquire().await;
+            match self.work(key, request).await {
+                Ok(answer) => RequestStatus { state: Some(RequestState::Answered), answer, ..taken.clone() },
+                Err(Refusal::TooLarge) => {
+                    RequestStatus { state: Some(RequestState::TooLarge), ..taken.clone() }
+                }
+                Err(Refusal::NotHere(message) | Refusal::Refused(message)) => refusal(taken, message),
+            }
+        };
+        let patience = patience(spec);
+        let work = tokio::time::timeout(patience.saturating_sub(age), work);
         let beating = async {
-            let mut beats = 0;
+            let mut running = running.clone();
             loop {
                 tokio::time::sleep(BEAT).await;
                 if self.store.get(key).is_none() {
                     // The user has stopped waiting.
                     return;
                 }
-                beats += 1;
-                let state = Some(RequestState::Running);
-                let status = RequestStatus { state, beats, ..RequestStatus::default() };
-                if let Err(error) = self.write(request, &status, false).await {
+                running.beats += 1;
+                if let Err(error) = self.write(request, &running, false).await {
                     tracing::debug!(request = %key, error = error.text(), "cannot write the status of a request");
                 }
             }
         };
         let status = tokio::select! {
             biased;
-            status = work => status,
+            done = work => done.unwrap_or_else(|_| {
+                let seconds = patience.as_secs();
+                refusal(taken, format!("the request was not answered within its timeoutSeconds, {seconds} s"))
+            }),
             () = beating => return Ok(()),
         };
         match self.write(request, &status, false).await {
@@ -261,28 +280,48 @@ impl Requests {
         }
     }
 
-    async fn work(&self, key: &Key, request: &Object, spec: &RequestSpec) -> Result<String, Refusal> {
+    /// Whether a controller here can record the XR that a request names.
+    async fn is_here(&self, key: &Key) -> Result<bool, ApiError> {
+        let _turn = self.readers.acquire().await;
+        let request = self.engine.client.read(&key.reference(&request_kind())).await?;
+        let spec = request.and_then(|request| read::<RequestSpec>(&request, "spec").ok());
+        Ok(spec.is_none_or(|spec| inspect::is_here(&self.engine, &spec.question)))
+    }
+
+    async fn work(&self, key: &Key, request: &Object) -> Result<String, Refusal> {
         let session = self.engine.client.session();
         let namespace = key.namespace.as_deref().and_then(Namespace::new);
         let namespace = namespace.ok_or_else(|| Refusal::Refused("it is in no namespace".to_owned()))?;
-        if !identity::is_certified(session, &namespace).await? {
+        let Some(since) = identity::certified_since(session, &namespace).await? else {
             return Err(Refusal::Refused(format!(
-                "the operator answers only where the API server makes sure who asks: the \
+                "the operator requires the admission policy that verifies requesters: the \
                  ValidatingAdmissionPolicy {} or its binding is missing. Apply deploy/requests.yaml, or run \
                  plimsoll install",
                 identity::POLICY
             )));
+        };
+        if identity::created(request).is_none_or(|created| created <= since) {
+            return Err(Refusal::Refused(format!(
+                "the request is older than the ValidatingAdmissionPolicy {} or its binding, so its requester is not \
+                 verified. Ask again",
+                identity::POLICY
+            )));
         }
-        let rights = Rights::of(&spec.requester, session);
         let uid = object::uid(request).unwrap_or_default();
+        let live = self.engine.client.read(&key.reference(&request_kind())).await;
+        let live = live.map_err(|error| Refusal::Refused(error.text()))?;
+        let live = live.filter(|live| object::uid(live) == Some(uid));
+        let spec = live.and_then(|live| read::<RequestSpec>(&live, "spec").ok());
+        let spec = spec.ok_or_else(|| Refusal::Refused("the request was deleted".to_owned()))?;
+        let rights = Rights::of(&spec.requester, session);
         tracing::info!(user = spec.requester.username, operation = ?spec.operation, request = uid, "answering a request");
         match spec.operation {
             Operation::Plan => {
-                let question = wire::unpack(&spec.question)?;
+                let question = unpacked(spec.question, wire::MAX_PLAN_TEXT).await?;
                 sealed(&plan::answer(&self.engine, &self.locations, &question, &rights).await?, &spec.key)
             }
             Operation::Inspect => {
-                let question = wire::unpack(&spec.question)?;
+                let question = unpacked(spec.question, wire::MAX_INSPECT_TEXT).await?;
                 let mut recording = inspect::answer(&self.engine, &question, &rights).await?;
                 inspect::fit(&mut recording, |recording| sealed(recording, &spec.key))
             }
@@ -307,6 +346,12 @@ fn read<T: DeserializeOwned>(request: &Object, field: &str) -> Result<T, serde_j
     T::deserialize(request.get(field).unwrap_or(&Value::Null))
 }
 
+/// A question, read where it keeps no other work waiting.
+async fn unpacked<T: DeserializeOwned + Send + 'static>(packed: String, limit: usize) -> Result<T, Refusal> {
+    let unpacked = tokio::task::spawn_blocking(move || wire::unpack(&packed, limit)).await;
+    Ok(unpacked.map_err(io::Error::other).flatten()?)
+}
+
 /// An answer, encrypted for the user.
 fn sealed(answer: &impl Serialize, key: &str) -> Result<String, Refusal> {
     let packed = wire::compress(answer)?;
@@ -319,5 +364,29 @@ fn sealed(answer: &impl Serialize, key: &str) -> Result<String, Refusal> {
 
 /// Opens the answer to a request.
 pub fn open<T: DeserializeOwned>(answer: &str, key: OpeningKey) -> io::Result<T> {
-    wire::decompress(&key.open(answer).map_err(io::Error::other)?)
+    wire::unpack_answer(&key.open(answer).map_err(io::Error::other)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_copy_is_kept_of_what_users_write() {
+        let mut request = json!({
+            "metadata": {"name": "a", "uid": "u", "annotations": {"a": "large"}, "managedFields": ["large"]},
+            "spec": {
+                "operation": "Plan", "key": "k", "timeoutSeconds": 30, "question": "large",
+                "requester": {"username": "large"},
+            },
+            "status": {"state": "Answered", "operator": "o", "beats": 2, "takeovers": 1, "answer": "large"},
+        });
+        without_content(&mut request);
+        assert!(!request.to_string().contains("large"), "{request}");
+        let request = request.as_object().unwrap();
+        let spec: RequestSpec = read(request, "spec").unwrap();
+        assert_eq!((spec.operation, spec.timeout_seconds), (Operation::Plan, 30));
+        let status: RequestStatus = read(request, "status").unwrap();
+        assert_eq!((status.state, status.takeovers), (Some(RequestState::Answered), 1));
+    }
 }

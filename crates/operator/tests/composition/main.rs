@@ -15,6 +15,7 @@ mod failures;
 mod faults;
 mod fixture;
 mod function_health;
+mod hostile_requests;
 mod impersonation;
 mod isolation;
 mod kubectl;

@@ -4,15 +4,12 @@ use composition::protocol::Object;
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use operator::composition::preview::XrPreview;
-use operator::composition::requests::{Named, Operation, PlanQuestion};
+use operator::composition::requests::{MAX_XRS, Named, Operation, PlanQuestion};
 
 use crate::args::plan::CompositeArgs;
 use crate::codes;
 use crate::support::ask::{Ask, OpenRequests, Unanswered};
 use crate::support::connect::Cluster;
-
-/// As many XRs are asked for at once.
-const PAGE: usize = 100;
 
 const ADVICE: &str = "Start the operator (`plimsoll install`, or `plimsoll operator`), pass --function \
                       NAME=HOST:PORT to render here, or --without-xrs to leave the XRs out.";
@@ -28,7 +25,7 @@ pub(super) async fn render(
     let ask = Ask::new(cluster, args.xr_timeout, open, ADVICE).await?;
     let named: Vec<Named> = xrs.iter().filter_map(Named::of).collect();
     let mut previews = Vec::new();
-    let mut page = PAGE;
+    let mut page = MAX_XRS;
     while previews.len() < named.len() {
         let rest = &named[previews.len()..];
         let xrs = rest[..page.min(rest.len())].to_vec();

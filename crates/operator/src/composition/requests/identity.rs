@@ -8,6 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use cluster::{Error, Session, Write};
+use composition::object;
+use composition::protocol::Object;
+use jiff::Timestamp;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::{Value, json};
 
@@ -16,6 +19,8 @@ use crate::runtime::client::MANAGER;
 
 /// The name of the policy and its binding.
 pub(super) const POLICY: &str = "plimsoll-requests";
+/// The name of a request that is not written.
+const PROBE: &str = "plimsoll-probe";
 
 fn kind(text: &str) -> GroupVersionKind {
     text.parse().expect("a fixed kind")
@@ -29,10 +34,13 @@ pub async fn requester(session: &Session) -> Result<Requester, Error> {
     Ok(serde_json::from_value(answer.object["status"]["userInfo"].clone()).unwrap_or_default())
 }
 
-/// Whether the API server rejects a request that names another author. Asked with a request that would be one, and is not
-/// written.
-pub(super) async fn is_certified(session: &Session, namespace: &Namespace) -> Result<bool, Error> {
-    let target = ObjectRef::new(request_kind(), Some(namespace.clone()), "plimsoll-probe");
+/// Since when the API server rejects a request that names another author; nothing if it does not. Asked with a request that would
+/// be one, and is not written.
+pub(super) async fn certified_since(
+    session: &Session,
+    namespace: &Namespace,
+) -> Result<Option<Timestamp>, Error> {
+    let target = ObjectRef::new(request_kind(), Some(namespace.clone()), PROBE);
     let spec = RequestSpec {
         operation: Operation::Plan,
         requester: Requester { username: "plimsoll:another-user".to_owned(), ..Requester::default() },
@@ -46,12 +54,41 @@ pub(super) async fn is_certified(session: &Session, namespace: &Namespace) -> Re
         "spec": spec,
     });
     match session.create(&target, &body, Write::by(MANAGER).dry_run()).await {
-        Ok(_) => Ok(false),
-        Err(error) => match error.status() {
-            Some(status) if status.message.contains(POLICY) => Ok(true),
-            _ => Err(error),
+        Ok(_) => Ok(None),
+        Err(error) => match error.status().and_then(|status| denying_binding(&status.message)) {
+            Some(binding) => in_force_since(session, binding).await,
+            None => Err(error),
         },
     }
+}
+
+/// The binding by which the policy denied the probe. Users can have a request refused with words of their own, for instance by
+/// a quota of that name.
+fn denying_binding(message: &str) -> Option<&str> {
+    let rest = message.strip_prefix(&format!("requests.plimsoll.dev \"{PROBE}\" is forbidden: "))?;
+    let rest = rest.strip_prefix(&format!("ValidatingAdmissionPolicy '{POLICY}' with binding '"))?;
+    let (binding, rest) = rest.split_once('\'')?;
+    rest.starts_with(" denied request").then_some(binding)
+}
+
+/// When the younger one of the policy and its binding was made. What was written before was not checked.
+async fn in_force_since(session: &Session, binding: &str) -> Result<Option<Timestamp>, Error> {
+    let mut since = None;
+    for (what, name) in [("ValidatingAdmissionPolicy", POLICY), ("ValidatingAdmissionPolicyBinding", binding)]
+    {
+        let gvk = kind(&format!("admissionregistration.k8s.io/v1/{what}"));
+        let read = session.read(&ObjectRef::new(gvk, None, name)).await?;
+        let Some(created) = read.as_ref().and_then(|read| created(read.object.as_object()?)) else {
+            return Ok(None);
+        };
+        since = since.max(Some(created));
+    }
+    Ok(since)
+}
+
+/// When an object was written, to the second.
+pub(super) fn created(object: &Object) -> Option<Timestamp> {
+    object::text(object, &["metadata", "creationTimestamp"])?.parse().ok()
 }
 
 /// What one user may do, each question asked once.
@@ -122,5 +159,34 @@ impl<'a> Rights<'a> {
         });
         let answer = self.session.create(&target, &body, Write::by(MANAGER)).await?;
         Ok(answer.object["status"]["allowed"] == Value::Bool(true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_policy_certifies() {
+        let check = |message: &str, expected: Option<&str>| {
+            assert_eq!(denying_binding(message), expected, "{message}");
+        };
+        let probe = "requests.plimsoll.dev \"plimsoll-probe\" is forbidden:";
+        let denied = "ValidatingAdmissionPolicy 'plimsoll-requests' with binding 'plimsoll-requests' denied request: \
+                      spec.requester.username must be the user who writes the request";
+        check(&format!("{probe} {denied}"), Some("plimsoll-requests"));
+        check(
+            &format!("{probe} {}", denied.replace("binding 'plimsoll-requests'", "binding 'own'")),
+            Some("own"),
+        );
+        check(denied, None);
+        check(
+            &format!("{probe} exceeded quota: plimsoll-requests, requested: count/requests.plimsoll.dev=1"),
+            None,
+        );
+        check(&format!("admission webhook \"a.example.org\" denied the request: {probe} {denied}"), None);
+        check(&format!("{probe} {}", denied.replace("Policy 'plimsoll-requests'", "Policy 'other'")), None);
+        check(&format!("{probe} ValidatingAdmissionPolicy 'plimsoll-requests' with binding 'a'"), None);
+        check(&format!("requests.plimsoll.dev \"other\" is forbidden: {denied}"), None);
     }
 }

@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::Refusal;
 use super::identity::Rights;
 use super::plan::mask_key;
-use super::wire::{InspectQuestion, Named, unpack};
+use super::wire::{InspectQuestion, MAX_INSPECT_TEXT, Named, unpack};
 use crate::composition::engine::Engine;
 use crate::composition::recording::{Piece, Recording, WantedRecording};
 use crate::runtime::store::Key;
 
 /// Whether a controller here can record the XR of a packed question. What cannot be read is refused later.
 pub(super) fn is_here(engine: &Engine, question: &str) -> bool {
-    let Ok(InspectQuestion { xr }) = unpack(question) else { return true };
+    let Ok(InspectQuestion { xr }) = unpack(question, MAX_INSPECT_TEXT) else { return true };
     xr.target().is_none_or(|target| engine.recordings.has(&target.gvk, &Key::from(&target)))
 }
 

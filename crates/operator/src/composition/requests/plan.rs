@@ -1,5 +1,6 @@
 //! Renders XRs with a changed platform for a user who may change it, and shows what the user may read.
 
+use std::collections::HashSet;
 use std::pin::Pin;
 
 use composition::object;
@@ -10,13 +11,13 @@ use manifest::secret::MaskKey;
 
 use super::Refusal;
 use super::identity::Rights;
-use super::wire::{Named, PlanQuestion};
+use super::wire::{MAX_XRS, Named, PlanQuestion};
 use crate::composition::engine::Engine;
 use crate::composition::function::FunctionLocations;
 use crate::composition::preview::{Platform, Previewer, Readers, XrPreview, is_platform};
 use crate::runtime::client::ObjectClient;
 
-/// As many objects are read at a time.
+/// Max concurrent reads.
 const MAX_CONCURRENT: usize = 16;
 
 impl Readers for Rights<'_> {
@@ -32,6 +33,7 @@ pub(super) async fn answer(
     question: &PlanQuestion,
     rights: &Rights<'_>,
 ) -> Result<Vec<XrPreview>, Refusal> {
+    check_size(question).map_err(Refusal::Refused)?;
     for changed in &question.changed {
         check(changed, &engine.client, rights).await?;
     }
@@ -61,6 +63,24 @@ pub(super) async fn answer(
     Ok(read.into_iter().map(preview).collect())
 }
 
+/// All users who may ask may ask for this much.
+fn check_size(question: &PlanQuestion) -> Result<(), String> {
+    if question.changed.is_empty() {
+        return Err("the request names no changed Composition, XRD or Function".to_owned());
+    }
+    let count = question.xrs.len();
+    if count > MAX_XRS {
+        return Err(format!(
+            "the request names {count} XRs, and the limit is {MAX_XRS}. Ask for them in several requests"
+        ));
+    }
+    let mut seen = HashSet::new();
+    match question.xrs.iter().find(|xr| !seen.insert(*xr)) {
+        Some(twice) => Err(format!("the request names {} {} twice", twice.kind, twice.name)),
+        None => Ok(()),
+    }
+}
+
 /// A key for one answer: its masks say which values are the same, and are useless elsewhere.
 pub(super) fn mask_key() -> MaskKey {
     let mut random = [0; 16];
@@ -82,15 +102,43 @@ async fn check(changed: &Object, client: &ObjectClient, rights: &Rights<'_>) -> 
     }
     let kind = target.kind();
     Err(Refusal::Refused(format!(
-        "you may not {verb} {target}. Rendering XRs with a changed {kind} shows what only those may see who could apply it"
+        "you may not {verb} {target}. Rendering XRs with a changed {kind} requires permission to apply it"
     )))
 }
 
 async fn read(xr: &Named, client: &ObjectClient, rights: &Rights<'_>) -> Result<Object, String> {
-    let target = xr.target().ok_or_else(|| format!("{} is no kind", xr.kind))?;
+    let target = xr.target().ok_or_else(|| format!("{} is not a valid kind", xr.kind))?;
     if !rights.may("get", &target).await {
         return Err(format!("you may not get {target}"));
     }
     let read = client.read(&target).await.map_err(|error| error.text())?;
     read.filter(|read| object::uid(read).is_some()).ok_or_else(|| format!("{target} does not exist"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_question_is_limited() {
+        let check = |changed: usize, xrs: Vec<usize>, expected: &str| {
+            let named =
+                |number: usize| Named { kind: "X".into(), name: format!("x{number}"), ..Named::default() };
+            let question = PlanQuestion {
+                changed: vec![object::object(json!({"kind": "Composition"})); changed],
+                xrs: xrs.into_iter().map(named).collect(),
+            };
+            assert_eq!(check_size(&question).err().unwrap_or_default(), expected);
+        };
+        check(1, (0..100).collect(), "");
+        check(0, vec![1], "the request names no changed Composition, XRD or Function");
+        check(
+            1,
+            (0..101).collect(),
+            "the request names 101 XRs, and the limit is 100. Ask for them in several requests",
+        );
+        check(1, vec![1, 2, 1], "the request names X x1 twice");
+    }
 }

@@ -16,8 +16,16 @@ use serde_json::{Map, Value};
 /// The longest question and the longest answer. Both together fit into an object of etcd.
 pub const MAX_QUESTION: usize = 400_000;
 pub(super) const MAX_ANSWER: usize = 900_000;
-/// What a question may take once it is unpacked.
-const MAX_UNPACKED: u64 = 64 << 20;
+/// The most XRs that one question may be about.
+pub const MAX_XRS: usize = 100;
+/// The text of a question, unpacked.
+pub(super) const MAX_PLAN_TEXT: usize = 4 << 20;
+/// The text of a question about one object.
+pub(super) const MAX_INSPECT_TEXT: usize = 16 << 10;
+/// The memory that the values of a question may take. Text of a few bytes may stand for a hundred times as many.
+const MAX_VALUES: usize = 48 << 20;
+/// The text of an answer, which the user unpacks.
+const MAX_ANSWER_TEXT: usize = 64 << 20;
 
 /// The kind of requests.
 pub fn request_kind() -> GroupVersionKind {
@@ -30,10 +38,12 @@ pub fn request_kind() -> GroupVersionKind {
 pub struct RequestSpec {
     pub operation: Operation,
     /// Who asks. An admission policy makes sure that it is true.
+    #[serde(default)]
     pub requester: Requester,
     /// The public key that the answer is encrypted for.
     pub key: String,
     /// The question of the operation, packed.
+    #[serde(default)]
     pub question: String,
     /// How long the user waits at most.
     pub timeout_seconds: u32,
@@ -67,6 +77,8 @@ pub struct RequestStatus {
     pub operator: String,
     /// Counts on while the operator works on it.
     pub beats: u64,
+    /// How often a copy of the operator has taken it over from one that ended while it worked on it.
+    pub takeovers: u32,
     /// Why there is no answer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
@@ -102,7 +114,7 @@ pub struct InspectQuestion {
 }
 
 /// Which object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Named {
     pub api_version: String,
@@ -143,9 +155,29 @@ pub(super) fn compress(value: &impl Serialize) -> io::Result<Vec<u8>> {
     packed.finish()
 }
 
-pub(super) fn decompress<T: DeserializeOwned>(packed: &[u8]) -> io::Result<T> {
-    let limited = io::BufReader::new(GzDecoder::new(packed).take(MAX_UNPACKED));
-    Ok(serde_json::from_reader(limited)?)
+/// The text of compressed JSON, of at most `limit` bytes.
+fn decompress(packed: &[u8], limit: usize) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    // One byte more shows that there is more.
+    GzDecoder::new(packed).take(limit as u64 + 1).read_to_end(&mut text)?;
+    if text.len() > limit {
+        return Err(io::Error::other(format!("it is larger than {limit} bytes")));
+    }
+    Ok(text)
+}
+
+/// The memory that the values of a JSON text take at most, counted without making them.
+fn memory(text: &[u8]) -> usize {
+    let of = |byte: &u8| match byte {
+        // A map, however small, has room for eleven entries.
+        b'{' => 700,
+        b'[' => 160,
+        // An element of a list that may have grown to twice its size.
+        b',' => 100,
+        b':' => 40,
+        _ => 1,
+    };
+    text.iter().map(of).sum()
 }
 
 /// A question as text.
@@ -153,8 +185,18 @@ pub fn pack(question: &impl Serialize) -> io::Result<String> {
     Ok(BASE64_STANDARD.encode(compress(question)?))
 }
 
-pub(super) fn unpack<T: DeserializeOwned>(text: &str) -> io::Result<T> {
-    decompress(&BASE64_STANDARD.decode(text).map_err(io::Error::other)?)
+/// A question whose text has at most `limit` bytes. It comes from users who may have no other right than to ask.
+pub(super) fn unpack<T: DeserializeOwned>(packed: &str, limit: usize) -> io::Result<T> {
+    let text = decompress(&BASE64_STANDARD.decode(packed).map_err(io::Error::other)?, limit)?;
+    if memory(&text) > MAX_VALUES {
+        return Err(io::Error::other("it has too many values"));
+    }
+    Ok(serde_json::from_slice(&text)?)
+}
+
+/// An answer, compressed.
+pub(super) fn unpack_answer<T: DeserializeOwned>(packed: &[u8]) -> io::Result<T> {
+    Ok(serde_json::from_slice(&decompress(packed, MAX_ANSWER_TEXT)?)?)
 }
 
 #[cfg(test)]
@@ -174,10 +216,41 @@ mod tests {
             name: "x".into(),
         }];
         let text = pack(&PlanQuestion { changed: changed.clone(), xrs: xrs.clone() }).unwrap();
-        let read: PlanQuestion = unpack(&text).unwrap();
+        let read: PlanQuestion = unpack(&text, MAX_PLAN_TEXT).unwrap();
         assert_eq!((read.changed, read.xrs), (changed, xrs));
         for broken in ["", "no base64", "AAAA"] {
-            assert!(unpack::<PlanQuestion>(broken).is_err(), "{broken:?}");
+            assert!(unpack::<PlanQuestion>(broken, MAX_PLAN_TEXT).is_err(), "{broken:?}");
         }
+    }
+
+    #[test]
+    fn a_question_that_would_take_much_memory_is_not_read() {
+        let check = |question: &str, limit: usize, expected: &str| {
+            let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+            packed.write_all(question.as_bytes()).unwrap();
+            let packed = BASE64_STANDARD.encode(packed.finish().unwrap());
+            assert!(packed.len() < MAX_QUESTION, "{} bytes can be sent", packed.len());
+            let refused = unpack::<PlanQuestion>(&packed, limit).unwrap_err().to_string();
+            assert_eq!(refused, expected);
+        };
+        let changed = |values: &str| format!(r#"{{"changed":[{{"a":[{values}]}}],"xrs":[]}}"#);
+        let repeated = |one: &str, bytes: usize| changed(&[&one.repeat(bytes / one.len()), "0"].concat());
+        let (large, many) = ("it is larger than 4194304 bytes", "it has too many values");
+        check(&repeated("0,", 8 << 20), MAX_PLAN_TEXT, large);
+        check(&repeated("0,", 4_000_000), MAX_PLAN_TEXT, many);
+        check(&repeated(r#"{"":0},"#, 1 << 20), MAX_PLAN_TEXT, many);
+        check(&repeated("[],", 1 << 20), MAX_PLAN_TEXT, many);
+        check(&repeated("0,", 20_000), MAX_INSPECT_TEXT, "it is larger than 16384 bytes");
+    }
+
+    #[test]
+    fn a_large_schema_is_read() {
+        let property =
+            json!({"type": "string", "description": "What the size of the database is, in gigabytes."});
+        let properties: Map<String, Value> =
+            (0..20_000).map(|number| (format!("property{number}"), property.clone())).collect();
+        let changed = vec![composition::object::object(json!({"kind": "X", "properties": properties}))];
+        let text = pack(&PlanQuestion { changed: changed.clone(), xrs: Vec::new() }).unwrap();
+        assert_eq!(unpack::<PlanQuestion>(&text, MAX_PLAN_TEXT).unwrap().changed, changed);
     }
 }
