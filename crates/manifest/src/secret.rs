@@ -127,36 +127,73 @@ pub fn is_former_mask(text: &str) -> bool {
 pub fn masked(object: &Value, key: &MaskKey) -> Value {
     let mut object = object.clone();
     if is_secret(&object) {
-        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
-        let (namespace, name) = (text("namespace"), text("name"));
-        let mask =
-            |field: &str, value: &Value| Value::String(key.mask(&namespace, &name, field, &plain(value)));
-        for part in ["data", "stringData"] {
-            match object.get_mut(part) {
-                Some(Value::Object(values)) => {
-                    for (field, value) in values {
-                        *value = mask(field, value);
-                    }
-                }
-                Some(other) => *other = mask(part, other),
-                None => {}
-            }
-        }
-        // Here kubectl keeps a copy of the whole manifest, values included, and so do other tools.
-        let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
-        for (name, value) in annotations.into_iter().flatten() {
-            if name == LAST_APPLIED || is_copy(value) {
-                *value = mask(name, value);
-            }
-        }
+        mask_secret(&mut object, key);
     }
     object
 }
 
-/// Whether a text is a Secret as JSON.
-fn is_copy(text: &Value) -> bool {
-    let copy = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    copy.is_some_and(|copy| copy.get("data").is_some() || copy.get("stringData").is_some())
+/// The same, with every Secret that is somewhere within it, as a template or the context of a pipeline may contain one.
+pub fn masked_within(value: &Value, key: &MaskKey) -> Value {
+    let mut value = value.clone();
+    mask_within(&mut value, key);
+    value
+}
+
+fn mask_within(value: &mut Value, key: &MaskKey) {
+    match value {
+        Value::Object(fields) => {
+            // Templates of operators leave the version out.
+            let is_core = fields.get("apiVersion").is_none_or(|version| version == "v1");
+            if is_core && fields.get("kind").is_some_and(|kind| kind == "Secret") {
+                mask_secret(value, key);
+            } else {
+                fields.values_mut().for_each(|value| mask_within(value, key));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_within(item, key)),
+        // Most texts are not even read.
+        Value::String(text)
+            if text.trim_start().starts_with('{') && text.contains("\"Secret\"") && is_json_copy(text) =>
+        {
+            *text = key.mask("", "", "", text);
+        }
+        _ => {}
+    }
+}
+
+/// Masks the values of a Secret, including those written where they do not belong.
+fn mask_secret(object: &mut Value, key: &MaskKey) {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let (namespace, name) = (text("namespace"), text("name"));
+    let mask = |field: &str, value: &Value| Value::String(key.mask(&namespace, &name, field, &plain(value)));
+    for part in ["data", "stringData"] {
+        match object.get_mut(part) {
+            Some(Value::Object(values)) => {
+                for (field, value) in values {
+                    *value = mask(field, value);
+                }
+            }
+            Some(other) => *other = mask(part, other),
+            None => {}
+        }
+    }
+    // Here kubectl keeps a copy of the whole manifest, values included, and so do other tools.
+    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    for (name, value) in annotations.into_iter().flatten() {
+        if name == LAST_APPLIED || is_copy(value) {
+            *value = mask(name, value);
+        }
+    }
+}
+
+/// Whether a value is a Secret as JSON.
+fn is_copy(value: &Value) -> bool {
+    value.as_str().is_some_and(is_json_copy)
+}
+
+fn is_json_copy(text: &str) -> bool {
+    let copy = serde_json::from_str::<Value>(text);
+    copy.is_ok_and(|copy| copy.get("data").is_some() || copy.get("stringData").is_some())
 }
 
 fn plain(value: &Value) -> String {
@@ -188,6 +225,24 @@ mod tests {
         let annotations = &masked["metadata"]["annotations"];
         assert!(!masked.to_string().contains("hunter2"), "{masked}");
         assert_eq!(annotations["example.org/note"], r#"{"owner":"shop"}"#);
+    }
+
+    #[test]
+    fn secrets_within_are_masked_too() {
+        let check = |value: &Value| {
+            let shown = masked_within(value, &MaskKey::new(7)).to_string();
+            assert!(!shown.contains("hunter2") && shown.contains("(sensitive hmac:"), "{shown}");
+            assert!(shown.contains("shown"), "{shown}");
+        };
+        let nested = secret(&json!({ "stringData": { "k": "hunter2" }, "type": "shown" }));
+        check(&nested);
+        check(&json!({ "example.org/secrets": [nested] }));
+        check(&json!({ "spec": { "forProvider": { "manifest": nested } } }));
+        check(&json!({ "template": { "kind": "Secret", "data": { "k": "hunter2" }, "type": "shown" } }));
+        check(&json!({ "copy": nested.to_string(), "other": "shown" }));
+        let other =
+            json!({ "a": { "apiVersion": "example.org/v1", "kind": "Secret", "data": { "k": "v" } } });
+        assert_eq!(masked_within(&other, &MaskKey::new(7)), other);
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl RecordPass for Composer {
         if !self.has(xr) {
             return Err(wanted);
         }
-        self.queue.signals(xr, |signals| signals.recording = Some(wanted));
+        self.queue.signals(xr, |signals| signals.recordings.add(wanted));
         self.queue.enqueue_first(xr.clone());
         Ok(())
     }

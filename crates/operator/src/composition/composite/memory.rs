@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::permissions::Permissions;
 use super::selection::Awaited;
-use crate::composition::recording::WantedRecording;
+use crate::composition::recording::WantedRecordings;
 use crate::composition::watches::Scope;
 use crate::runtime::events::EventLog;
 
@@ -32,8 +32,8 @@ pub(super) struct XrSignals {
     pub(super) last_urgent: Option<Instant>,
     /// The function that was down in the last reconcile.
     pub(super) awaited_function: Option<String>,
-    /// A user waits for a recording of the next pass.
-    pub(super) recording: Option<WantedRecording>,
+    /// Users wait for a recording of the next pass.
+    pub(super) recordings: WantedRecordings,
 }
 
 /// What one reconcile of an XR leaves for the next.

@@ -31,7 +31,7 @@ use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
 use crate::composition::MANAGER;
 use crate::composition::pass::{Actor, observed_state, render};
-use crate::composition::recording::{Recorder, WantedRecording};
+use crate::composition::recording::{Recorder, WantedRecordings};
 use crate::composition::watches::Scope;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;
@@ -61,7 +61,7 @@ pub(super) struct Progress {
     /// The memory that the result of the pipeline takes.
     reservation: Reservation,
     /// Records the pass, if a user has asked for it.
-    pub(super) recording: Option<(WantedRecording, Recorder)>,
+    pub(super) recording: Option<(WantedRecordings, Recorder)>,
 }
 
 impl Progress {
@@ -133,7 +133,7 @@ impl Composer {
         let now = self.engine.running_for();
         let (is_forced, breaker) = self.queue.signals(key, |signals| {
             signals.awaited_function = None;
-            let is_forced = std::mem::take(&mut signals.is_forced) || signals.recording.is_some();
+            let is_forced = std::mem::take(&mut signals.is_forced) || !signals.recordings.is_empty();
             (is_forced, BreakerState::tick(signals, now))
         });
         if composite.is_paused() {
@@ -178,21 +178,19 @@ impl Composer {
             return self.on_conflict(key, memory, progress, seen).await;
         }
         if let Some((wanted, recorder)) = progress.recording {
-            wanted.done(recorder, &xr);
+            wanted.done(&recorder.finish(&xr));
         }
         concluded.map(|wait| breaker.requeue_within(wait))
     }
 
-    fn begin_recording(&self, key: &Key) -> Option<(WantedRecording, Recorder)> {
-        let wanted = self.queue.signals(key, |signals| signals.recording.take())?;
-        let recorder = wanted.begin(self.engine.clock.now());
+    fn begin_recording(&self, key: &Key) -> Option<(WantedRecordings, Recorder)> {
+        let wanted = self.queue.signals(key, |signals| std::mem::take(&mut signals.recordings));
+        let recorder = wanted.begin(self.engine.clock.now())?;
         Some((wanted, recorder))
     }
 
     fn refuse_recording(&self, key: &Key, why: &str) {
-        if let Some(wanted) = self.queue.signals(key, |signals| signals.recording.take()) {
-            wanted.refuse(why);
-        }
+        self.queue.signals(key, |signals| std::mem::take(&mut signals.recordings)).refuse(why);
     }
 
     /// Counts the XR by its conditions.
@@ -352,7 +350,7 @@ impl Composer {
         seen: Fingerprint,
     ) -> Result<Action, ReconcileError<String>> {
         if let Some((wanted, _)) = progress.recording {
-            self.queue.signals(key, |signals| signals.recording = Some(wanted));
+            self.queue.signals(key, |signals| signals.recordings.extend(wanted));
         }
         // Only a change, or the backoff, causes the next one.
         memory.history.record(seen, seen);

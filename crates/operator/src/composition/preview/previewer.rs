@@ -28,7 +28,7 @@ use crate::composition::recording::Finding;
 use crate::runtime::client::{ApiError, ObjectClient};
 use crate::runtime::shard::Shard;
 
-/// As many XRs are composed at a time.
+/// Max concurrent previews.
 const MAX_CONCURRENT: usize = 16;
 
 /// Who may read what a preview shows.
@@ -210,7 +210,7 @@ impl<'a> Previewer<'a> {
             Ok(reply) => {
                 secret::normalise(&mut intent);
                 ComposedOutcome::Applied {
-                    intent: secret::masked(&intent, &self.key),
+                    intent: secret::masked_within(&intent, &self.key),
                     before: before.map(|before| self.shown(before)),
                     after: self.shown(object::from_value(reply.object)),
                     warnings: reply.warnings,
@@ -230,7 +230,7 @@ impl<'a> Previewer<'a> {
     /// An object without its status, and without the values of a Secret.
     fn shown(&self, mut object: Object) -> Value {
         object.remove("status");
-        secret::masked(&Value::Object(object), &self.key)
+        secret::masked_within(&Value::Object(object), &self.key)
     }
 }
 

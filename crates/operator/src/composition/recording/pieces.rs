@@ -74,6 +74,9 @@ pub struct Piece {
     /// The names of its connection details.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connection_details: Vec<String>,
+    /// The Secret that they come from.
+    #[serde(skip)]
+    pub(crate) connection_secret: Option<Named>,
     /// Whether the function considers it ready, if it says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<bool>,
@@ -145,6 +148,9 @@ pub struct Returned {
     /// The objects and schemas that it requires, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
+    /// Which objects the first ones of `requires` are about. Without a name, all of the kind.
+    #[serde(skip)]
+    pub(crate) required: Vec<Named>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Piece>,
     /// How long the response is valid.

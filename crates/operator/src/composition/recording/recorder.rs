@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use composition::RunError;
 use composition::composition::Step;
+use composition::connection;
 use composition::event::Event;
 use composition::object;
 use composition::observed::Observed;
@@ -21,6 +22,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::known::KnownValues;
 use super::pieces::{
     Call, Condition, Credential, Finding, Phase, Piece, Recording, Returned, StepRecord, Writing,
     milliseconds, named,
@@ -42,6 +44,7 @@ struct Recorded {
     recording: Recording,
     last_phase: Instant,
     bytes: usize,
+    known: KnownValues,
 }
 
 impl Recorder {
@@ -49,7 +52,8 @@ impl Recorder {
     fn new(key: MaskKey, now: Timestamp) -> Self {
         let began = Instant::now();
         let recording = Recording { began: now.to_string(), ..Recording::default() };
-        Self { key, began, state: Mutex::new(Recorded { recording, last_phase: began, bytes: 0 }) }
+        let recorded = Recorded { recording, last_phase: began, bytes: 0, known: KnownValues::default() };
+        Self { key, began, state: Mutex::new(recorded) }
     }
 
     pub(in crate::composition) fn as_watcher(&self) -> &dyn CallWatcher {
@@ -71,6 +75,10 @@ impl Recorder {
     /// What functions are given as observed.
     pub(in crate::composition) fn observed(&self, observed: &Observed, given: &State) {
         let missing = observed.missing.iter().map(Named::from).collect();
+        self.state().known.add_details(&given.composite.connection_details);
+        for resource in given.resources.values() {
+            self.state().known.add_details(&resource.connection_details);
+        }
         let composite = self.resource(&given.composite);
         let resources = self.resources(&given.resources);
         let recording = &mut self.state().recording;
@@ -81,7 +89,7 @@ impl Recorder {
     pub(in crate::composition) fn step(&self, step: &Step) {
         let credentials = step.credentials.iter().filter_map(|wanted| {
             let secret = wanted.secret_ref.as_ref()?;
-            let secret = (&composition::connection::secret_ref(&secret.namespace, &secret.name)).into();
+            let secret = (&connection::secret_ref(&secret.namespace, &secret.name)).into();
             Some((wanted.name.clone(), Credential { secret, entries: Vec::new() }))
         });
         let record = StepRecord {
@@ -114,7 +122,7 @@ impl Recorder {
     }
 
     /// The recording of the pass that has left `xr`.
-    fn finish(self, xr: &Object) -> Recording {
+    pub(in crate::composition) fn finish(self, xr: &Object) -> Recording {
         let mut recording = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).recording;
         recording.conditions = object::list(xr, &["status", "conditions"]).cloned().collect();
         recording.milliseconds = milliseconds(self.began.elapsed());
@@ -138,12 +146,24 @@ impl Recorder {
         Piece {
             object: named(resource),
             connection_details: resource.connection_details.keys().cloned().collect(),
+            connection_secret: connection::secret_of(&resource.object)
+                .filter(|_| !resource.connection_details.is_empty())
+                .map(|(namespace, name)| (&connection::secret_ref(namespace, name)).into()),
             ready,
             ..self.value(&resource.object)
         }
     }
 
-    /// A value, masked if it is a Secret, unless the recording is too large already.
+    /// A context. It may contain anything that functions were given, in any form.
+    fn context(&self, context: Option<&Object>) -> Option<Piece> {
+        let mut piece = self.value(context.filter(|context| !context.is_empty())?);
+        if let Some(value) = &mut piece.value {
+            self.state().known.mask(value, &self.key);
+        }
+        Some(piece)
+    }
+
+    /// A value without those of Secrets, unless the recording is too large already.
     fn value(&self, value: &Object) -> Piece {
         let size = size(value);
         {
@@ -155,7 +175,7 @@ impl Recorder {
             }
             state.bytes += size;
         }
-        let value = secret::masked(&Value::Object(value.clone()), &self.key);
+        let value = secret::masked_within(&Value::Object(value.clone()), &self.key);
         Piece { value: Some(value), ..Piece::default() }
     }
 
@@ -167,7 +187,8 @@ impl Recorder {
             results: response.results.iter().map(Finding::of_result).collect(),
             conditions: response.conditions.iter().map(Condition::of).collect(),
             requires: requirements(&response.requirements),
-            context: response.context.as_ref().filter(|context| !context.is_empty()).map(|it| self.value(it)),
+            required: required_objects(&response.requirements),
+            context: self.context(response.context.as_ref()),
             ttl_seconds: response.meta.ttl.map(|ttl| ttl.as_secs_f64()),
         }
     }
@@ -176,12 +197,20 @@ impl Recorder {
 impl CallWatcher for Recorder {
     fn called(&self, request: &RunRequest, response: Result<&RunResponse, &RunError>, took: Duration) {
         let required = request.required_resources.iter().chain(&request.extra_resources);
+        {
+            let known = &mut self.state().known;
+            request.credentials.values().for_each(|data| known.add_details(data));
+            for resource in required.clone().flat_map(|(_, found)| found) {
+                known.add_secret(&resource.object);
+                known.add_details(&resource.connection_details);
+            }
+        }
         let required = required.map(|(name, found)| {
             (name.clone(), found.iter().map(|resource| self.resource(resource)).collect())
         });
         let call = Call {
             milliseconds: milliseconds(took),
-            context: request.context.as_ref().filter(|context| !context.is_empty()).map(|it| self.value(it)),
+            context: self.context(request.context.as_ref()),
             required: required.collect(),
             schemas: request.required_schemas.keys().cloned().collect(),
             returned: response.ok().map(|response| self.returned(response)),
@@ -219,6 +248,21 @@ fn requirements(required: &Requirements) -> Vec<String> {
     resources.chain(schemas).collect()
 }
 
+/// The objects that are required, in the order of [`requirements`].
+fn required_objects(required: &Requirements) -> Vec<Named> {
+    let selectors = required.extra_resources.values().chain(required.resources.values());
+    let named = |selector: &ResourceSelector| Named {
+        api_version: selector.api_version.clone(),
+        kind: selector.kind.clone(),
+        namespace: selector.namespace.clone(),
+        name: match &selector.matching {
+            Match::Name(name) => name.clone(),
+            Match::All | Match::Labels(_) => String::new(),
+        },
+    };
+    selectors.map(named).collect()
+}
+
 /// How many bytes a value has as JSON, without writing it.
 fn size(value: &Object) -> usize {
     struct Count(usize);
@@ -252,18 +296,48 @@ impl WantedRecording {
         (Self { key, done }, receiver)
     }
 
-    pub(in crate::composition) fn begin(&self, now: Timestamp) -> Recorder {
-        Recorder::new(self.key.clone(), now)
+    /// The user no longer waits.
+    fn is_abandoned(&self) -> bool {
+        self.done.is_closed()
+    }
+}
+
+/// The recordings of one pass that users wait for. One pass answers them all.
+#[derive(Default)]
+pub(in crate::composition) struct WantedRecordings(Vec<WantedRecording>);
+
+impl WantedRecordings {
+    pub(in crate::composition) fn add(&mut self, wanted: WantedRecording) {
+        self.0.retain(|earlier| !earlier.is_abandoned());
+        self.0.push(wanted);
     }
 
-    /// Hands over what was recorded of the pass that has left `xr`. The user may have gone.
-    pub(in crate::composition) fn done(self, recorder: Recorder, xr: &Object) {
-        let _gone = self.done.send(Ok(recorder.finish(xr)));
+    /// Takes back those of a pass that will be repeated.
+    pub(in crate::composition) fn extend(&mut self, wanted: Self) {
+        wanted.0.into_iter().for_each(|wanted| self.add(wanted));
+    }
+
+    pub(in crate::composition) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Records a pass, if a user waits for it. Users who wait together get the same masks.
+    pub(in crate::composition) fn begin(&self, now: Timestamp) -> Option<Recorder> {
+        self.0.first().map(|first| Recorder::new(first.key.clone(), now))
+    }
+
+    /// Hands over what was recorded. The users may have gone.
+    pub(in crate::composition) fn done(self, recording: &Recording) {
+        for wanted in self.0.into_iter().filter(|wanted| !wanted.is_abandoned()) {
+            let _gone = wanted.done.send(Ok(recording.clone()));
+        }
     }
 
     /// There is no pass to record.
     pub(in crate::composition) fn refuse(self, why: &str) {
-        let _gone = self.done.send(Err(why.to_owned()));
+        for wanted in self.0 {
+            let _gone = wanted.done.send(Err(why.to_owned()));
+        }
     }
 }
 
@@ -308,5 +382,71 @@ impl Recordings {
     fn controller(&self, kind: &GroupVersionKind) -> Option<Arc<dyn RecordPass>> {
         let offered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         offered.get(&kind.group_kind()).and_then(Weak::upgrade)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn all_who_wait_get_the_recording_of_one_pass() {
+        let key = MaskKey::new(7);
+        let mut wanted = WantedRecordings::default();
+        assert!(wanted.begin(Timestamp::UNIX_EPOCH).is_none());
+        let (first, one) = WantedRecording::new(key.clone());
+        let (second, other) = WantedRecording::new(key.clone());
+        let (third, gone) = WantedRecording::new(key);
+        wanted.add(first);
+        wanted.add(third);
+        drop(gone);
+        wanted.add(second);
+        let recorder = wanted.begin(Timestamp::UNIX_EPOCH).unwrap();
+        recorder.selected("main-1");
+        // The pass is repeated, and another user asks in the meantime.
+        let mut next = WantedRecordings::default();
+        next.extend(wanted);
+        next.done(&recorder.finish(&Object::new()));
+        for received in [one, other] {
+            assert_eq!(received.await.unwrap().unwrap().revision, "main-1");
+        }
+    }
+
+    #[test]
+    fn a_context_has_nothing_of_what_functions_were_given_in_secret() {
+        let recorder = Recorder::new(MaskKey::new(7), Timestamp::UNIX_EPOCH);
+        let step = json!({"step": "a", "functionRef": {"name": "f"}});
+        recorder.step(&serde_json::from_value(step).unwrap());
+        let details =
+            |value: &str| [("password".to_owned(), value.as_bytes().to_vec())].into_iter().collect();
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"token": "dG9rZW4tMw=="}});
+        let resource = |object: Value| Resource { object: object::object(object), ..Resource::default() };
+        let given = State {
+            composite: Resource { connection_details: details("password-1"), ..resource(json!({})) },
+            ..State::default()
+        };
+        recorder.observed(&Observed::default(), &given);
+        let context = json!({
+            "url": "postgres://admin:password-1@db", "key": "password-2", "nested": [{"token": "token-3"}],
+            "encoded": "dG9rZW4tMw==", "secret": {"kind": "Secret", "stringData": {"k": "password-4"}}, "zone": "eu",
+        });
+        let request = RunRequest {
+            context: Some(object::object(context)),
+            credentials: [("cloud".to_owned(), details("password-2"))].into(),
+            required_resources: [("token".to_owned(), vec![resource(secret)])].into(),
+            ..RunRequest::default()
+        };
+        recorder.called(&request, Ok(&RunResponse::default()), Duration::ZERO);
+        let recording = recorder.finish(&Object::new());
+        let shown = recording.steps[0].calls[0].context.as_ref().unwrap().value.as_ref().unwrap().to_string();
+        for value in ["password-", "token-3", "dG9rZW4tMw"] {
+            assert!(!shown.contains(value), "{shown}");
+        }
+        assert!(
+            shown.contains("postgres://admin:(sensitive hmac:") && shown.contains(r#""zone":"eu""#),
+            "{shown}"
+        );
     }
 }

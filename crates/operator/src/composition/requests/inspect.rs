@@ -10,6 +10,7 @@ use super::identity::Rights;
 use super::plan::mask_key;
 use super::wire::{InspectQuestion, MAX_INSPECT_TEXT, Named, unpack};
 use crate::composition::engine::Engine;
+use crate::composition::preview::Readers;
 use crate::composition::recording::{Piece, Recording, WantedRecording};
 use crate::runtime::store::Key;
 
@@ -25,11 +26,14 @@ pub(super) async fn answer(
     rights: &Rights<'_>,
 ) -> Result<Recording, Refusal> {
     let refuse = |why: String| Refusal::Refused(why);
-    let target = question.xr.target().ok_or_else(|| refuse(format!("{} is no kind", question.xr.kind)))?;
-    for (verb, why) in [("get", "see"), ("patch", "have it reconciled, as the recording needs,")] {
+    let target =
+        question.xr.target().ok_or_else(|| refuse(format!("{} is not a valid kind", question.xr.kind)))?;
+    for (verb, why) in
+        [("get", "shows what its functions are given and return"), ("patch", "has it reconciled")]
+    {
         if !rights.may(verb, &target).await {
             return Err(refuse(format!(
-                "you may not {verb} {target}. Only those who may can {why} what its functions are given and return"
+                "you may not {verb} {target}. plimsoll inspect {why}, so it needs permission to {verb} it"
             )));
         }
     }
@@ -59,14 +63,23 @@ pub(super) async fn answer(
 }
 
 /// Hides what the user may not read: objects by themselves, and what functions may have derived from them.
-async fn conceal(recording: &mut Recording, xr: &ObjectRef, rights: &Rights<'_>) {
+async fn conceal(recording: &mut Recording, xr: &ObjectRef, rights: &dyn Readers) {
     let mut concealed = None;
     for piece in recording.observed.values_mut() {
         concealed = conceal_object(piece, None, rights).await.or(concealed);
     }
+    for piece in recording.observed.values_mut().chain(&mut recording.composite) {
+        // A user who may read an object need not be one who may read the Secret that it publishes to.
+        if let Some(secret) = &piece.connection_secret
+            && !may_get(secret, rights).await
+        {
+            concealed = Some(of_kind(secret));
+            piece.connection_details.clear();
+        }
+    }
     let revision = "apiextensions.crossplane.io/v1/CompositionRevision".parse().expect("a fixed kind");
     let revision = ObjectRef::new(revision, None, recording.revision.clone());
-    let reads_revision = rights.may("get", &revision).await;
+    let reads_revision = rights.may_read(&revision).await;
     for step in &mut recording.steps {
         if !reads_revision {
             step.input.iter_mut().for_each(|input| input.hide(&format!("you may not get {revision}")));
@@ -91,9 +104,16 @@ async fn conceal(recording: &mut Recording, xr: &ObjectRef, rights: &Rights<'_>)
                     concealed = Some(what);
                 }
             }
-            let returned = call.returned.as_mut();
-            for piece in returned.into_iter().flat_map(|returned| returned.resources.values_mut()) {
+            let Some(returned) = &mut call.returned else { continue };
+            for piece in returned.resources.values_mut() {
                 conceal_object(piece, xr.namespace.as_ref(), rights).await;
+            }
+            for (text, named) in returned.requires.iter_mut().zip(&returned.required) {
+                if !may_get(named, rights).await {
+                    // What follows says which of them, and whether one of that name exists is not known to the user.
+                    let kind = format!(": {} ({})", named.kind, named.api_version);
+                    text.truncate(text.find(&kind).map_or(0, |at| at + kind.len()));
+                }
             }
         }
     }
@@ -110,7 +130,7 @@ async fn conceal(recording: &mut Recording, xr: &ObjectRef, rights: &Rights<'_>)
 async fn conceal_object(
     piece: &mut Piece,
     namespace: Option<&Namespace>,
-    rights: &Rights<'_>,
+    rights: &dyn Readers,
 ) -> Option<String> {
     let Some(named) = &piece.object else {
         piece.hide("it is of no kind");
@@ -127,9 +147,9 @@ async fn conceal_object(
     Some(what)
 }
 
-async fn may_get(named: &Named, rights: &Rights<'_>) -> bool {
+async fn may_get(named: &Named, rights: &dyn Readers) -> bool {
     match named.target() {
-        Some(target) => rights.may("get", &target).await,
+        Some(target) => rights.may_read(&target).await,
         None => false,
     }
 }
@@ -185,9 +205,97 @@ fn trim(recording: &mut Recording, limit: usize) {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+
     use serde_json::json;
 
     use super::*;
+    use crate::composition::recording::{Call, Returned, StepRecord};
+
+    /// A user who may read all objects but those of these kinds.
+    struct Without(&'static [&'static str]);
+
+    impl Readers for Without {
+        fn may_read<'a>(&'a self, target: &'a ObjectRef) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
+            Box::pin(async { !self.0.contains(&target.kind()) })
+        }
+    }
+
+    fn named(kind: &str, name: &str) -> Named {
+        Named {
+            api_version: "v1".into(),
+            kind: kind.into(),
+            namespace: Some("shop".into()),
+            name: name.into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_comes_from_unreadable_objects_is_hidden() {
+        async fn concealed(without: &'static [&'static str], change: fn(&mut Recording)) -> String {
+            let context = || Some(Piece { value: Some(json!({"password": "hunter2"})), ..Piece::default() });
+            let returned = Returned { context: context(), ..Returned::default() };
+            let call = Call { context: context(), returned: Some(returned), ..Call::default() };
+            let mut recording = Recording {
+                composite: Some(Piece { object: Some(named("XApp", "a")), ..Piece::default() }),
+                steps: vec![StepRecord { calls: vec![call], ..StepRecord::default() }],
+                ..Recording::default()
+            };
+            change(&mut recording);
+            let xr = named("XApp", "a").target().unwrap();
+            conceal(&mut recording, &xr, &Without(without)).await;
+            serde_json::to_string(&recording).unwrap()
+        }
+        async fn check(change: fn(&mut Recording)) {
+            let shown = concealed(&["Secret"], change).await;
+            assert!(!shown.contains("hunter2") && !shown.contains("db-secret"), "{shown}");
+            assert!(shown.contains("objects of kind Secret in namespace shop"), "{shown}");
+            let shown = concealed(&[], change).await;
+            assert!(shown.contains("hunter2"), "{shown}");
+        }
+        let nothing: fn(&mut Recording) = |_| {};
+        assert!(concealed(&["Secret"], nothing).await.contains("hunter2"));
+        check(|recording| {
+            let secret = Some(named("Secret", "db-secret"));
+            let child = Piece {
+                object: Some(named("Database", "db")),
+                connection_secret: secret,
+                connection_details: vec!["db-secret-password".into()],
+                ..Piece::default()
+            };
+            recording.observed.insert("db".into(), child);
+        })
+        .await;
+        check(|recording| {
+            let xr = recording.composite.as_mut().unwrap();
+            xr.connection_secret = Some(named("Secret", "db-secret"));
+        })
+        .await;
+        check(|recording| {
+            let piece = Piece { object: Some(named("Secret", "db-secret")), ..Piece::default() };
+            let call = &mut recording.steps[0].calls[0];
+            call.required.insert("login".into(), vec![piece]);
+            let returned = call.returned.as_mut().unwrap();
+            returned.requires = vec!["login: Secret (v1) db-secret in shop".into(), "schema of X".into()];
+            returned.required = vec![named("Secret", "db-secret")];
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn names_of_what_is_required_are_hidden_even_if_it_does_not_exist() {
+        let returned = Returned {
+            requires: vec!["login: Secret (v1) db-secret in shop".into(), "x: schema of X (v1)".into()],
+            required: vec![named("Secret", "db-secret")],
+            ..Returned::default()
+        };
+        let call = Call { returned: Some(returned), ..Call::default() };
+        let step = StepRecord { calls: vec![call], ..StepRecord::default() };
+        let mut recording = Recording { steps: vec![step], ..Recording::default() };
+        conceal(&mut recording, &named("XApp", "a").target().unwrap(), &Without(&["Secret"])).await;
+        let returned = recording.steps[0].calls[0].returned.as_ref().unwrap();
+        assert_eq!(returned.requires, ["login: Secret (v1)", "x: schema of X (v1)"]);
+    }
 
     #[test]
     fn the_largest_values_are_left_out_and_counted() {
