@@ -2,7 +2,7 @@
 
 use std::iter::zip;
 
-use fields::{FieldPath, Leaf, Positions, Schema, Shape};
+use fields::{FieldPath, FieldSet, Leaf, Positions, Schema, Shape};
 use manifest::secret::{self, MaskKey};
 use serde_json::Value;
 
@@ -139,6 +139,15 @@ impl Analysis {
             fields,
             positions: Positions::of(&written.object, &schema),
             is_unrecorded: matches!(prior, Prior::Unrecorded),
+        }
+    }
+
+    /// Counts the fields at `paths` as changed in the way of `row`. Their values are hidden, so that they look alike.
+    pub fn set_hidden_changes(&mut self, paths: &FieldSet, row: Row) {
+        let hidden = self.fields.iter_mut().filter(|field| paths.contains(&field.path));
+        for field in hidden.filter(|field| field.change.is_none()) {
+            field.row = row;
+            field.change = Some(ValueChange { before: None, live: None, planned: None, masked: true });
         }
     }
 

@@ -93,6 +93,13 @@ impl Preview {
         self
     }
 
+    /// The same, where the fields at `paths`, whose values are hidden so that they look alike, have changed as `row` says.
+    #[must_use]
+    pub fn with_hidden_changes(mut self, paths: &FieldSet, row: Row) -> Self {
+        self.analysis.set_hidden_changes(paths, row);
+        self
+    }
+
     /// What happens to every field that is written or was written last time.
     pub fn analysis(&self) -> &Analysis {
         &self.analysis

@@ -93,7 +93,7 @@ impl Resource for Patch {
             if unread {
                 decision = decision.of_unread(self.0.command());
             }
-            decision.diagnostics = write_only::redacted(decision.diagnostics, &change);
+            decision.diagnostics = change.hidden.redact(decision.diagnostics);
             decision.respond(request)
         })
     }
@@ -103,8 +103,9 @@ impl Resource for Patch {
             if let Some(change) =
                 PlannedChange::of(&request.change, &request.private, request.config.as_ref())
             {
-                let mut response = apply::apply(&self.0, change.clone(), &request.stop).await;
-                response.diagnostics = write_only::redacted(response.diagnostics, &change);
+                let hidden = change.hidden.clone();
+                let mut response = apply::apply(&self.0, change, &request.stop).await;
+                response.diagnostics = hidden.redact(response.diagnostics);
                 return response;
             }
             let prior = request.change.prior().cloned().unwrap_or_default();

@@ -10,8 +10,9 @@ use tfplugin::value::{Object, Value};
 
 use crate::client_command::ClientCommand;
 use crate::private::FIGHTS;
+use crate::write_only::HiddenTexts;
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct PlannedChange {
     /// The prior state; `None` when creating.
     pub(crate) prior: Option<Object>,
@@ -20,6 +21,8 @@ pub(crate) struct PlannedChange {
     pub(crate) private: Private,
     /// The only place with write-only values.
     pub(crate) config: Object,
+    /// What the diagnostics about this change must not show.
+    pub(crate) hidden: HiddenTexts,
 }
 
 impl PlannedChange {
@@ -27,7 +30,8 @@ impl PlannedChange {
     pub(crate) fn of(change: &Change, private: &Private, config: Option<&Object>) -> Option<Self> {
         let planned = change.planned()?.clone();
         let config = config.cloned().unwrap_or_default();
-        Some(Self { prior: change.prior().cloned(), planned, private: private.clone(), config })
+        let (prior, private) = (change.prior().cloned(), private.clone());
+        Some(Self { prior, planned, private, config, ..Self::default() })
     }
 
     pub(crate) fn is_create(&self) -> bool {

@@ -43,6 +43,11 @@ impl Resource for Wait {
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
             let change = PlannedChange::of(&request.change, &request.private, None);
+            if let Some(change) = &change
+                && let Some(reason) = self.0.deferral(&request, &change.planned, &["object_ref"])
+            {
+                return PlanResponse { deferred: Some(reason), ..request.accept() };
+            }
             let result = match &change {
                 Some(change) => {
                     let waits = request.private.flag(STALE_READ) || self.has_to_wait(change).await;
@@ -125,7 +130,6 @@ fn planned_result(prior: Option<&Object>, planned: &Object, waits: bool) -> Valu
 #[cfg(test)]
 mod tests {
     use cluster::Environment;
-    use tfplugin::private::Private;
 
     use super::*;
 
@@ -160,7 +164,7 @@ mod tests {
     async fn another_object_or_condition_is_waited_for() {
         let wait = Wait(Arc::new(Context::new(Environment::default(), Default::default)));
         let check = async |prior: Option<Object>, planned: Object, expected: bool| {
-            let change = PlannedChange { prior, planned, private: Private::default(), config: Object::new() };
+            let change = PlannedChange { prior, planned, ..PlannedChange::default() };
             assert_eq!(wait.has_to_wait(&change).await, expected, "{:?}", change.planned);
         };
         let a = |mode| attributes("a", mode, Value::Null);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use diag::{Diagnostic, Source};
 use fields::{FieldPath, FieldSet, ListKind, PathElement, Positions, Schema, Shape};
 use manifest::{Limits, secret};
-use ownership::{FieldManager, ManagedFieldsError, Observed};
+use ownership::{FieldManager, ManagedFieldsError, Observed, Row};
 use serde_json::{Map, Value as Json};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -23,7 +23,7 @@ use crate::codes;
 use crate::planned_change::PlannedChange;
 use crate::private::WRITE_ONLY;
 
-pub(crate) use redact::redact;
+pub(crate) use redact::HiddenTexts;
 
 /// What is shown in place of a value.
 pub(crate) const MARK: &str = "(write-only)";
@@ -91,6 +91,7 @@ impl WriteOnly {
         };
         let values = stored_form(parse(names.value, text)?, api_version, kind);
         let marks = marked(&values, Schema::of_kind(api_version, kind).root());
+        change.hidden.add(&values, &marks);
         let when = match before {
             _ if !versioned => When::Different,
             Some(before) => When::Kept(before),
@@ -157,14 +158,68 @@ impl WriteOnly {
     pub(crate) fn may_be_remembered(&self) -> bool {
         matches!(self.when, When::Kept(_))
     }
+}
 
-    /// Every text that must not be shown.
-    fn texts(&self) -> Vec<String> {
-        let mut texts = Vec::new();
-        if let Some(values) = &self.values {
-            redact::collect(values, &self.marks, &mut texts);
+/// What an apply does to write-only fields.
+#[derive(Default)]
+pub(crate) struct Effect {
+    /// The marks of those that it sends or keeps.
+    pub(crate) marks: Option<Json>,
+    /// Whether it changes one of them in a way that only Apply can tell, so that Terraform has to call it.
+    pub(crate) is_due: bool,
+    /// The fields of the last apply that are no longer write-only.
+    dropped: FieldSet,
+    /// Those that another manager has changed since the last apply.
+    pub(crate) changed_outside: FieldSet,
+    /// Whether new values were asked for, too.
+    is_edited: bool,
+}
+
+impl Effect {
+    /// Of `now`, after an apply with the marks `stored`. `live` is the object before, and `answer` the API server's response
+    /// to a dry run, both with their values.
+    pub(crate) fn of(
+        now: Option<&WriteOnly>,
+        stored: Option<&Json>,
+        (live, answer): (Option<&Observed>, &Observed),
+        manager: &FieldManager,
+    ) -> Self {
+        let schema = answer.schema();
+        let paths_of = |marks: &Json| paths(marks, schema).into_iter().collect::<FieldSet>();
+        let before = stored.map(paths_of).unwrap_or_default();
+        let marks = now.map(|now| now.marks.clone());
+        let after = marks.as_ref().map(paths_of).unwrap_or_default();
+        let dropped = before.difference(&after);
+        let is_due = !dropped.is_empty() || now.is_some_and(|now| now.is_due(live, answer, manager));
+        let changed_outside = live.map(|live| {
+            let held = live.held_by(manager);
+            let is_changed = |path: &FieldPath| {
+                let value = |object: &Observed| fields::value_at(object.object(), path, schema).cloned();
+                let before = value(live);
+                !is_held(&held, path) && before.is_some() && before != value(answer)
+            };
+            after.paths().into_iter().filter(|path| before.contains(path) && is_changed(path)).collect()
+        });
+        let is_edited = now.is_some_and(|now| now.when == When::Now);
+        Self { marks, is_due, dropped, changed_outside: changed_outside.unwrap_or_default(), is_edited }
+    }
+
+    /// What becomes of the fields that another manager has changed.
+    pub(crate) fn row(&self) -> Row {
+        if self.is_edited { Row::OverwriteConcurrent } else { Row::RevertDrift }
+    }
+
+    /// The planned `values` of a body, of which those that are no longer write-only are shown once they are applied.
+    pub(crate) fn planned(&self, values: Value, written: &Json, schema: &Schema) -> Value {
+        let Value::Object(mut values) = values else { return values };
+        let positions = Positions::of(written, schema);
+        for path in self.dropped.paths() {
+            let name = positions.print(&path);
+            if !values.get(&name).is_null() {
+                values.set(&name, Value::unknown());
+            }
         }
-        texts
+        Value::Object(values)
     }
 }
 

@@ -28,7 +28,7 @@ use crate::private::{
     IMPORTED, Keys as _, LAST_ANSWER, MOVED_FROM, PENDING_PROJECTION, STALE_READ, WRITE_ONLY,
 };
 use crate::projection::{self, MANAGERS, Maps, VALUES};
-use crate::write_only::{Configured, WriteOnly, hidden, show};
+use crate::write_only::{Configured, WriteOnly, all_marks, hidden, show, stored};
 use crate::{cluster_identity, codes, identity, stop};
 
 /// How long to wait for a response after Terraform stops the provider: without it, a created object is not recorded.
@@ -85,7 +85,7 @@ async fn keep(context: &Context, change: PlannedChange, stop: &CancellationToken
     cluster.mark_ours(&target);
     cluster_identity::store(&mut private, &cluster).await;
     let mut state = planned.clone();
-    let what = (prior.as_ref(), &planned);
+    let what = (prior.as_ref(), &planned, false);
     let unmet = wait_for::complete(cluster.session(), &target, what, (&mut state, &mut private), stop).await;
     let diagnostics = unmet.into_iter().collect();
     ApplyResponse { state: Some(state), private, identity: Some(identity::of(&target)), diagnostics }
@@ -160,6 +160,10 @@ impl ObjectApply {
             let live = self.cluster.cached_or_read(&self.target).await.map_err(|error| failed(&error))?;
             let live = live.map(Observed::new).transpose();
             let live = live.map_err(|error| Box::new(projection_failed(&self.target, &error)))?;
+            if let Some(live) = &live {
+                let (now, stored) = (self.write_only.as_ref(), stored(&change.private));
+                change.hidden.add_live(live, all_marks(now, stored, live.schema()).as_ref());
+            }
             let live = self.hand_over(live, &change.private).await.map_err(|error| failed(&error))?;
             (plan::body_to_send(&self.desired(&manager), live.as_ref()), live)
         };
@@ -246,10 +250,12 @@ impl ObjectApply {
 
     async fn finish(
         mut self,
-        PlannedChange { prior, planned, mut private, .. }: PlannedChange,
+        change: PlannedChange,
         reply: Reply,
         stop: &CancellationToken,
     ) -> ApplyResponse {
+        let sends_values = write_only::is_sent(&change);
+        let PlannedChange { prior, planned, mut private, .. } = change;
         // A kind created by this run is known by now.
         if self.provisional
             && let Ok(resource) = self.cluster.session().resource(&self.body.gvk).await
@@ -276,7 +282,7 @@ impl ObjectApply {
             private.set_flag(PENDING_PROJECTION, true);
             diagnostics.add(projection_pending(&self.target, &error));
         }
-        let what = (prior.as_ref(), &planned);
+        let what = (prior.as_ref(), &planned, sends_values);
         let session = self.cluster.session();
         let unmet = wait_for::complete(session, &self.target, what, (&mut state, &mut private), stop).await;
         diagnostics.add(unmet.into_iter().collect::<Diagnostics>());

@@ -8,7 +8,6 @@ use manifest::ObjectRef;
 use manifest::secret::MaskKey;
 use ownership::{Baseline, Desired, FormerManagers, ManagedFieldsError, Observed, Prior, Reporting};
 use plan::Preview;
-use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::private::Private;
@@ -19,7 +18,8 @@ use crate::body::Body;
 use crate::planned_change::{Decision, PlannedChange};
 use crate::private::{FORMER_BASELINE, IMPORTED, Keys as _, STALE_READ};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
-use crate::{codes, identity, write_only};
+use crate::write_only::{self, Effect};
+use crate::{codes, identity};
 
 const REFERENCE: &str = "object_ref";
 
@@ -52,8 +52,7 @@ pub(super) struct DryRunResult {
     pub(super) planned: Observed,
     /// The fields released before the apply.
     pub(super) released: FieldSet,
-    /// The marks of write-only values, and whether the apply sends the values.
-    pub(super) write_only: Option<(Json, bool)>,
+    pub(super) write_only: Effect,
     /// What else sets the replicas that the apply changes.
     pub(super) autoscaler: Option<String>,
     pub(super) diagnostics: Diagnostics,
@@ -145,7 +144,7 @@ impl PlannedChange {
             answer.show_write_only(&mut maps, live);
             maps
         });
-        let sends_values = answer.write_only.as_ref().is_some_and(|(_, sends)| *sends);
+        let sends_values = answer.write_only.is_due;
         let retyped =
             live.as_ref().is_some_and(|live| live.values == maps.values && live.differ_in_type(maps));
         let before = match live {
@@ -159,7 +158,9 @@ impl PlannedChange {
             return self.keep(prior, &answer.target, managers, diagnostics);
         }
         let mut planned = self.planned.clone();
-        planned.set(VALUES, maps.planned_values(key == MaskKey::FORMER));
+        let values = maps.planned_values(key == MaskKey::FORMER);
+        let values = answer.write_only.planned(values, &answer.body.value, answer.planned.schema());
+        planned.set(VALUES, values);
         // An import without other changes still has to be annotated, and Terraform applies only if there is a difference.
         // The same is true of a value of another type with the same text.
         let same_body = planned.get("yaml_body") == prior.get("yaml_body");
@@ -201,7 +202,9 @@ impl PlannedChange {
             (Some(written), Some(baseline)) => Prior::Applied { written, baseline },
             _ => Prior::Unrecorded,
         };
-        Preview::new(desired, prior, answer.live.as_ref(), &answer.planned, &self.private.mask_key())
+        let preview =
+            Preview::new(desired, prior, answer.live.as_ref(), &answer.planned, &self.private.mask_key());
+        preview.with_hidden_changes(&answer.write_only.changed_outside, answer.write_only.row())
     }
 
     fn decision(
@@ -219,7 +222,7 @@ impl PlannedChange {
 
 impl DryRunResult {
     fn show_write_only(&self, maps: &mut Maps, object: &Observed) {
-        if let Some((marks, _)) = &self.write_only {
+        if let Some(marks) = &self.write_only.marks {
             write_only::show(&mut maps.values, marks, object, &self.body.value, &manager());
         }
     }

@@ -20,7 +20,7 @@ use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::planned_change::PlannedChange;
 use crate::private::{IMPORTED, Keys as _, LAST_ANSWER, STALE_READ};
-use crate::write_only::{Configured, WriteOnly};
+use crate::write_only::{Configured, Effect, WriteOnly};
 use crate::{autoscaler, codes, dependency};
 
 pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result<Outcome, Diagnostics> {
@@ -86,6 +86,9 @@ impl DryRun<'_> {
             Ok(live) => live.map(|live| self.observed(live)).transpose()?,
             Err(error) => return unanswered(&error, Some(self.target)),
         };
+        if let Some(live) = &live {
+            self.change.hidden.add_live(live, self.hidden_marks().as_ref());
+        }
         let (manager, ignored) = (manager(), attributes::ignored(&self.change.planned));
         let desired = Desired::new(&manager, &self.body.value).ignoring(&ignored);
         let mut released = FieldSet::new();
@@ -203,10 +206,9 @@ impl DryRun<'_> {
         autoscaler: Option<String>,
     ) -> Result<Outcome, Diagnostics> {
         let marks = self.hidden_marks();
-        let write_only = self.write_only.as_ref().map(|write_only| {
-            let due = write_only.is_due(live.as_ref(), &planned, &manager());
-            (write_only.marks.clone(), due)
-        });
+        let stored = crate::write_only::stored(&self.change.private);
+        let both = (live.as_ref(), &planned);
+        let write_only = Effect::of(self.write_only.as_ref(), stored.as_ref(), both, &manager());
         let hide = |object: Observed| {
             crate::write_only::hidden(object, marks.as_ref())
                 .map_err(|error| Box::new(projection_failed(&self.target, &error)))

@@ -74,7 +74,8 @@ pub fn planned(
     });
     let state = prior.clone().unwrap_or_else(Object::new).with("yaml_body", yaml);
     let unknown = state.with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
-    let change = PlannedChange { prior: prior.clone(), planned: unknown, private, config: Object::new() };
+    let change =
+        PlannedChange { prior: prior.clone(), planned: unknown, private, ..PlannedChange::default() };
     let result = DryRunResult {
         target: body.target(true),
         body,
@@ -82,7 +83,7 @@ pub fn planned(
         live,
         planned,
         released: FieldSet::new(),
-        write_only: None,
+        write_only: Effect::default(),
         autoscaler: None,
         diagnostics: Diagnostics::new(),
     };

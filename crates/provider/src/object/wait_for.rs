@@ -37,8 +37,9 @@ pub(super) fn planned_status(
     wait_attribute::planned(wait.as_ref(), prior.map(|prior| prior.get("status")), changes || another, owed)
 }
 
-/// Whether an apply has to wait: a tracked value is unknown, a wait is pending, or the object changes.
-fn is_due(prior: Option<&Object>, planned: &Object, private: &Private) -> Option<Wait> {
+/// Whether an apply has to wait: a tracked value is unknown, a wait is pending, or the object changes, which `sends_values`
+/// says of its write-only fields.
+fn is_due(prior: Option<&Object>, planned: &Object, sends_values: bool, private: &Private) -> Option<Wait> {
     let wait = attributes::wait(planned)?;
     let Some(prior) = prior else { return Some(wait) };
     let differs = |name: &str| prior.get(name) != planned.get(name);
@@ -46,6 +47,7 @@ fn is_due(prior: Option<&Object>, planned: &Object, private: &Private) -> Option
         Mode::Field(_) => planned.get("status").is_unknown(),
         Mode::Rollout | Mode::FieldValue(_) | Mode::Condition { .. } => {
             private.flag(WAIT_OWED)
+                || sends_values
                 || ["yaml_body", "managed_state_projection", "wait_for"].into_iter().any(differs)
         }
     };
@@ -56,11 +58,11 @@ fn is_due(prior: Option<&Object>, planned: &Object, private: &Private) -> Option
 pub(super) async fn complete(
     session: &Session,
     target: &ObjectRef,
-    (prior, planned): (Option<&Object>, &Object),
+    (prior, planned, sends_values): (Option<&Object>, &Object, bool),
     (state, private): (&mut Object, &mut Private),
     stop: &CancellationToken,
 ) -> Option<Diagnostic> {
-    let (kept, unmet) = match is_due(prior, planned, private) {
+    let (kept, unmet) = match is_due(prior, planned, sends_values, private) {
         None => (Kept { value: None, owed: private.flag(WAIT_OWED) }, None),
         Some(wait) => {
             let during = if prior.is_some() { During::Update } else { During::Create };
@@ -150,11 +152,16 @@ mod tests {
         };
         let ready = || ("condition", Value::from("Ready"));
         let none = Private::default();
-        assert!(is_due(None, &with("a", ready()), &none).is_some());
-        assert!(is_due(Some(&with("a", ready())), &with("a", ready()), &none).is_none());
-        assert!(is_due(Some(&with("a", ready())), &with("b", ready()), &none).is_some());
+        let check = |prior: Option<&str>, body: &str, sends_values: bool, expected: bool| {
+            let (prior, planned) = (prior.map(|body| with(body, ready())), with(body, ready()));
+            assert_eq!(is_due(prior.as_ref(), &planned, sends_values, &none).is_some(), expected);
+        };
+        check(None, "a", false, true);
+        check(Some("a"), "a", false, false);
+        check(Some("a"), "b", false, true);
+        check(Some("a"), "a", true, true);
         let mut owed = Private::default();
         owed.set_flag(WAIT_OWED, true);
-        assert!(is_due(Some(&with("a", ready())), &with("a", ready()), &owed).is_some());
+        assert!(is_due(Some(&with("a", ready())), &with("a", ready()), false, &owed).is_some());
     }
 }

@@ -4,9 +4,10 @@ use tfplugin::diagnostics::Diagnostics;
 use tfplugin::schema::Attribute;
 use tfplugin::types::Type;
 
-use super::attributes;
 use crate::body::Body;
 use crate::planned_change::PlannedChange;
+use crate::private::WRITE_ONLY;
+use crate::projection::MANAGERS;
 use crate::write_only::{self, Attributes, Configured, WriteOnly};
 
 pub(super) const NAMES: Attributes = Attributes { value: "yaml_body_wo", version: "yaml_body_wo_version" };
@@ -27,25 +28,16 @@ pub(super) fn schema() -> [Attribute; 2] {
 
 /// The write-only part for `body`, which gets its marks.
 pub(super) fn of(change: &PlannedChange, body: &mut Body) -> Result<Configured, Diagnostics> {
-    let configured = parse(change, body)?;
+    let kind = (body.gvk.api_version().to_string(), body.gvk.kind().to_owned());
+    let configured = WriteOnly::of(NAMES, change, (&kind.0, &kind.1))?;
     if let Configured::Known(write_only) = &configured {
         write_only::add_marks(body, &write_only.marks);
     }
     Ok(configured)
 }
 
-/// The diagnostics of a change without its write-only values.
-pub(super) fn redacted(diagnostics: Diagnostics, change: &PlannedChange) -> Diagnostics {
-    if diagnostics.is_empty() || change.config.get(NAMES.value).is_null() {
-        return diagnostics;
-    }
-    let body = attributes::body(&change.planned);
-    match body.map(|body| parse(change, &body)) {
-        Some(Ok(Configured::Known(write_only))) => write_only::redact(diagnostics, Some(&write_only)),
-        _ => diagnostics,
-    }
-}
-
-fn parse(change: &PlannedChange, body: &Body) -> Result<Configured, Diagnostics> {
-    WriteOnly::of(NAMES, change, (&body.gvk.api_version().to_string(), body.gvk.kind()))
+/// Whether an apply of this plan gives a write-only field another value, or stops hiding it.
+pub(super) fn is_sent(change: &PlannedChange) -> bool {
+    let is_write_only = !change.config.get(NAMES.value).is_null() || change.private.has(WRITE_ONLY);
+    is_write_only && (change.changes([NAMES.version]) || change.planned.get(MANAGERS).is_unknown())
 }

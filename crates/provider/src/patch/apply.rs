@@ -26,7 +26,7 @@ use crate::planned_change::{PlannedChange, set_unknown};
 use crate::private::{Keys as _, LAST_ANSWER, WRITE_ONLY};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 use crate::reference::Reference;
-use crate::write_only::{Configured, WriteOnly, show, stored};
+use crate::write_only::{Configured, WriteOnly, all_marks, show, stored};
 use crate::{cluster_identity, codes, stop};
 
 /// How long to wait for a response after Terraform stops the provider.
@@ -123,6 +123,8 @@ impl PatchApply {
         let before = prior.and_then(|prior| write_only::content(prior, stored.as_ref()));
         let before = before.and_then(Result::ok);
         let (target, live) = existing(&cluster, planned).await?;
+        let marks = all_marks(secret.as_ref(), stored, live.schema());
+        change.hidden.add_live(&live, marks.as_ref());
         let mut diagnostics = Diagnostics::new();
         if let Some(finding) = target_owner::check(context, &cluster, &target, &live).await {
             if finding.is_error() {

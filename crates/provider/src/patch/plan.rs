@@ -21,7 +21,7 @@ use crate::context::{self, Context};
 use crate::planned_change::{Decision, PlannedChange};
 use crate::private::{Keys as _, LAST_ANSWER};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
-use crate::write_only::{Configured, WriteOnly};
+use crate::write_only::{Configured, Effect, WriteOnly};
 use crate::{autoscaler, dependency};
 
 /// The hint for fields that another manager sets as well.
@@ -88,8 +88,9 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
     let before = before.and_then(Result::ok);
     let raw = live;
     let schema = raw.schema();
-    let marks = crate::write_only::all_marks(secret.as_ref(), stored, schema);
+    let marks = crate::write_only::all_marks(secret.as_ref(), stored.clone(), schema);
     let hidden = write_only::hidden(&raw, marks.as_ref());
+    change.hidden.add_live(&raw, marks.as_ref());
     let live = hidden.as_ref().unwrap_or(&raw);
     let same = before.as_ref() == Some(&content);
     let remembered: Option<String> = change.private.get_as(LAST_ANSWER).filter(|_| same);
@@ -112,7 +113,7 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
     };
     diagnostics.add(reply.diagnostics(&target));
     let answer = observed(&target, reply.object)?;
-    let due = secret.as_ref().is_some_and(|secret| secret.is_due(Some(&raw), &answer, &manager));
+    let write_only = Effect::of(secret.as_ref(), stored.as_ref(), (Some(&raw), &answer), &manager);
     let hidden_answer = write_only::hidden(&answer, marks.as_ref());
     let result = DryRunResult {
         target: &target,
@@ -121,7 +122,7 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
         live,
         object: hidden_answer.as_ref().unwrap_or(&answer),
         manager: &manager,
-        write_only: secret.as_ref().map(|secret| (&secret.marks, due)),
+        write_only,
     };
     Ok(decide(context, change, session, &result, before.as_ref(), diagnostics).await)
 }
@@ -186,8 +187,7 @@ struct DryRunResult<'a> {
     live: &'a Observed,
     object: &'a Observed,
     manager: &'a FieldManager,
-    /// The marks of write-only values, and whether the apply sends the values.
-    write_only: Option<(&'a Json, bool)>,
+    write_only: Effect,
 }
 
 impl DryRunResult<'_> {
@@ -196,22 +196,23 @@ impl DryRunResult<'_> {
         let maps = |object: &Observed| {
             let written = body.as_ref().unwrap_or(object.object());
             let mut maps = Maps::of_patch(object, self.manager, written, &key);
-            if let Some((marks, _)) = self.write_only {
+            if let Some(marks) = &self.write_only.marks {
                 crate::write_only::show(&mut maps.values, marks, object, written, self.manager);
             }
             maps
         };
         let planned = maps(self.object);
-        let sends_values = self.write_only.is_some_and(|(_, sends)| sends);
+        let sends_values = self.write_only.is_due;
         if self.same && !sends_values && planned == maps(self.live) && !preview.changes_values() {
             return unchanged(change);
         }
-        let (values, managers) = match body {
-            Some(_) => {
+        let (values, managers) = match &body {
+            Some(body) => {
                 let renews_masks = change.is_create() || key == MaskKey::FORMER;
                 let managers =
                     if sends_values { Value::unknown() } else { projection::attribute(&planned.managers) };
-                (planned.planned_values(renews_masks), managers)
+                let values = planned.planned_values(renews_masks);
+                (self.write_only.planned(values, body, self.object.schema()), managers)
             }
             // An unknown makes Terraform apply the patch, even if only the target has changed.
             None => (Value::Null, Value::unknown()),
@@ -240,7 +241,8 @@ impl DryRunResult<'_> {
         let what = (self.content, self.same);
         let removed = maps::removals(what, (self.live, self.object), baseline.as_ref(), self.manager);
         let desired = Desired::new(self.manager, &written).removing(&removed);
-        Preview::new(&desired, prior, Some(self.live), self.object, &change.private.mask_key())
+        let preview = Preview::new(&desired, prior, Some(self.live), self.object, &change.private.mask_key());
+        preview.with_hidden_changes(&self.write_only.changed_outside, self.write_only.row())
     }
 
     fn warnings(&self, preview: &Preview, reporting: Reporting<'_>) -> Vec<Diagnostic> {

@@ -54,14 +54,6 @@ pub(super) fn hidden(object: &Observed, marks: Option<&Json>) -> Option<Observed
     write_only::hidden(copy, marks).ok()
 }
 
-/// The diagnostics of a change without its write-only values.
-pub(super) fn redacted(diagnostics: Diagnostics, change: &PlannedChange) -> Diagnostics {
-    match of(change) {
-        Ok(Configured::Known(write_only)) => write_only::redact(diagnostics, Some(&write_only)),
-        _ => diagnostics,
-    }
-}
-
 /// Puts the values into what is sent.
 #[derive(Clone, Copy)]
 pub(super) struct Reveal<'a> {

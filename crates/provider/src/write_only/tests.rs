@@ -20,6 +20,7 @@ fn change(now: &str, version: Value, before: Option<(&str, Value)>) -> PlannedCh
         planned: attributes(version),
         private,
         config: Object::new().with(NAMES.value, now),
+        ..PlannedChange::default()
     }
 }
 
@@ -171,13 +172,88 @@ fn a_projection_shows_marks_and_who_changed_them() {
 
 #[test]
 fn messages_do_not_quote_values() {
-    let write_only = known(&change("data: {a: b2xk, port: \"80\"}", Value::Null, None));
-    let rejected = Diagnostic::error(codes::WRITE_ONLY_INVALID, "Invalid value: \"b2xk\"")
-        .detail("old is not allowed, neither is \"80\"; port 8080 is");
-    let shown = redact(rejected.into(), Some(&write_only));
-    let (_, shown) = shown.iter().next().unwrap();
-    assert_eq!(shown.summary, "Invalid value: \"(write-only)\"");
-    assert_eq!(shown.detail, "old is not allowed, neither is (write-only); port 8080 is");
+    let change = change("data: {a: b2xk, port: \"80\"}", Value::Null, None);
+    let marks = known(&change).marks;
+    let check = |message: &str, expected: &str| {
+        let rejected = Diagnostic::error(codes::WRITE_ONLY_INVALID, message.to_owned()).detail(message);
+        let shown = change.hidden.redact(rejected.into());
+        let (_, shown) = shown.iter().next().unwrap();
+        assert_eq!((&*shown.summary, &*shown.detail), (expected, expected));
+    };
+    check("Invalid value: \"b2xk\"", "Invalid value: \"(write-only)\"");
+    check(
+        "old is not allowed, neither is \"80\"; port 8080 is",
+        "old is not allowed, neither is (write-only); port 8080 is",
+    );
+    // What is sent again while the version stays.
+    let live = |a: &str| {
+        let object =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "data": {"a": a}});
+        change.hidden.add_live(&Observed::new(object).unwrap(), Some(&marks));
+    };
+    check("p&ss<word>", "p&ss<word>");
+    live("p&ss<word>");
+    for quoted in [
+        "p&ss<word>",
+        "\"p\\u0026ss\\u003cword\\u003e\"",
+        "\"{\\\"a\\\": \\\"p\\\\u0026ss\\\\u003cword\\\\u003e\\\"}\"",
+    ] {
+        let expected = if quoted.contains("a\\\"") {
+            "\"{\\\"a\\\": \\\"(write-only)\\\"}\""
+        } else if quoted.starts_with('"') {
+            "\"(write-only)\""
+        } else {
+            MARK
+        };
+        check(quoted, expected);
+    }
+    live("say \"it\"\n");
+    check("{\"a\":\"say \\\"it\\\"\\n\"}", "{\"a\":\"(write-only)\"}");
+    live("x&");
+    check("\"x\\u0026\", and x& as a word", "(write-only), and x& as a word");
+}
+
+/// What an apply does to the marks of `before`, if `now` is configured and `holder` has the live password.
+fn effect(now: &str, version: &str, before: &str, holder: &str) -> Effect {
+    let change = change(now, version.into(), Some((before, "1".into())));
+    let write_only = (!now.is_empty()).then(|| known(&change));
+    let (live, answer) = (secret("b2xk", holder), secret("aHVudGVyMg==", "k8sconnect"));
+    let stored = stored(&change.private);
+    Effect::of(write_only.as_ref(), stored.as_ref(), (Some(&live), &answer), &manager())
+}
+
+#[test]
+fn a_field_that_is_no_longer_write_only_is_applied_and_shown_afterwards() {
+    let check = |now: &str, before: &str, is_due: bool, expected: Value| {
+        let effect = effect(now, "1", before, "k8sconnect");
+        assert_eq!(effect.is_due, is_due, "{now}");
+        let body = json!({"apiVersion": "v1", "kind": "Secret", "data": {"password": "eA=="}});
+        let values = Value::Object(Object::new().with("data.password", MARK));
+        let schema = Schema::of_kind("v1", "Secret");
+        assert_eq!(
+            effect.planned(values, &body, &schema),
+            Value::Object(Object::new().with("data.password", expected))
+        );
+    };
+    check(HUNTER, HUNTER, false, MARK.into());
+    check("data: {user: eA==}", "data: {user: eA==, password: eA==}", true, Value::unknown());
+    check("", HUNTER, true, Value::unknown());
+}
+
+#[test]
+fn a_change_of_another_manager_is_told_from_a_rotation() {
+    let check = |version: &str, holder: &str, before: &str, expected: Option<Row>| {
+        let effect = effect(HUNTER, version, before, holder);
+        let found = effect.changed_outside.paths();
+        assert_eq!(found.len(), usize::from(expected.is_some()), "{version} {holder}");
+        assert!(expected.is_none_or(|row| row == effect.row()), "{version} {holder}");
+    };
+    check("1", "k8sconnect", HUNTER, None);
+    check("2", "k8sconnect", HUNTER, None);
+    check("1", "kubectl", HUNTER, Some(Row::RevertDrift));
+    check("2", "kubectl", HUNTER, Some(Row::OverwriteConcurrent));
+    // It was not write-only before.
+    check("1", "kubectl", "data: {user: eA==}", None);
 }
 
 #[test]

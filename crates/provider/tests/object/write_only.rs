@@ -164,3 +164,115 @@ spec:
     let rejected = case.workspace.plan(&[]).expect_failure();
     assert_hidden(&case, &[&rejected]);
 }
+
+const CONFIG_MAP: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: db, namespace: NS}
+data: {password: placeholder, pin: none, user: shop}";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_longer_write_only_is_set_to_what_the_body_says() {
+    let case = Case::new("write-only-dropped", Client::any()).await;
+    let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "db"}});
+    let data = async || case.namespace.get(&wanted).await.unwrap()["data"].clone();
+    let secrets =
+        |fields: &str| format!("  yaml_body_wo = \"data: {{{fields}}}\"\n  yaml_body_wo_version = 1");
+    case.object("db", CONFIG_MAP, &secrets("password: hunter2, pin: hunter3"));
+    case.workspace.apply(&[]).expect_success();
+    assert_eq!(data().await, json!({"password": "hunter2", "pin": "hunter3", "user": "shop"}));
+    // One of the fields, under the same version.
+    case.object("db", CONFIG_MAP, &secrets("password: hunter2"));
+    let change = case.workspace.change("k8sconnect_object.db");
+    assert_eq!(change["after_unknown"]["managed_fields"], true, "{change}");
+    let one = case.workspace.apply(&[]).expect_success();
+    assert_eq!(data().await, json!({"password": "hunter2", "pin": "none", "user": "shop"}));
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    // All of them, of a part without a version.
+    case.object("db", CONFIG_MAP, "  yaml_body_wo = \"data: {password: hunter2}\"");
+    case.workspace.apply(&[]).expect_success();
+    case.object("db", CONFIG_MAP, "");
+    let all = case.workspace.apply(&[]).expect_success();
+    assert_eq!(data().await["password"], "placeholder");
+    let projection = &case.workspace.attributes("k8sconnect_object.db")["managed_state_projection"];
+    assert_eq!(projection["data.password"], "placeholder");
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    assert_hidden(&case, &[&one, &all]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_server_rejects_shows_no_value_that_is_sent_again() {
+    let case = Case::new("write-only-rotated", Client::any()).await;
+    let job = "apiVersion: batch/v1
+kind: Job
+metadata: {name: once, namespace: NS}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: a, image: 'a:1'}]";
+    let token = |value: &str| {
+        format!(
+            "  yaml_body_wo = \"spec: {{template: {{spec: {{containers: [{{name: a, env: [{{name: TOKEN, value: '{value}'}}]}}]}}}}}}\"\n  \
+             yaml_body_wo_version = 1"
+        )
+    };
+    case.object("once", job, &token("hunter&2"));
+    case.workspace.apply(&[]).expect_success();
+    // The ephemeral value has rotated, its version has not: the live one is sent again.
+    case.object("once", &job.replace("a:1", "a:2"), &token("other"));
+    let replaced = case.workspace.plan(&[]).expect_success();
+    assert!(replaced.text().contains("Immutable Field Changed"), "{}", replaced.output());
+    assert_hidden(&case, &[&replaced]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conflict_policy_applies_to_write_only_fields() {
+    let case = Case::new("write-only-policy", Client::any()).await;
+    let with = |policy: &str| {
+        case.object("db", BODY, &format!("{}  conflict_policy = {policy:?}", password("hunter2", "1")));
+    };
+    with("fail");
+    case.workspace.apply(&[]).expect_success();
+    let edit = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"},
+        "data": {"password": HUNTER3}});
+    case.namespace.apply_as("rotator", &edit).await;
+    let title = "Drift Detected - Reverting External Changes";
+    let failed = case.workspace.plan(&[]).expect_failure();
+    assert!(failed.text().contains(&format!("Error: {title}")), "{}", failed.output());
+    assert!(failed.text().contains("data.password: the value differs"), "{}", failed.output());
+    assert_eq!(live(&case).await, HUNTER3);
+    with("warn");
+    let warned = case.workspace.plan(&[]).expect_success();
+    assert!(warned.text().contains(&format!("Warning: {title}")), "{}", warned.output());
+    with("ignore");
+    let ignored = case.workspace.apply(&[]).expect_success();
+    assert!(!ignored.text().contains(title), "{}", ignored.output());
+    assert_eq!(live(&case).await, HUNTER2);
+    assert_hidden(&case, &[&failed, &warned, &ignored]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_is_waited_for_as_any_other_change_is() {
+    let case = Case::new("write-only-wait", Client::any()).await;
+    let web = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: NS}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: 'web:1'}]}";
+    let secret = |selector: &str, version: u8| {
+        format!(
+            "  yaml_body_wo = \"spec: {{template: {{spec: {{nodeSelector: {{{selector}}}}}}}}}\"\n  yaml_body_wo_version = {version}\n  \
+             wait_for = {{ rollout = true, timeout = \"1s\" }}"
+        )
+    };
+    case.object("web", web, &secret("", 1).replace("timeout = \"1s\"", "timeout = \"1m\""));
+    case.workspace.apply(&[]).expect_success();
+    // No node has it, so that the rollout does not finish.
+    case.object("web", web, &secret("disk: none", 2));
+    let unfinished = case.workspace.apply(&[]).expect_failure().text();
+    assert!(unfinished.contains("within 1s"), "{unfinished}");
+}

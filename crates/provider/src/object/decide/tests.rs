@@ -59,7 +59,7 @@ fn update(prior: Object, text: &str) -> PlannedChange {
     let (manager, answer) = (manager(), Observed::new(answer(TEXT, &[])).unwrap());
     let baseline = Baseline::record(&answer, &Desired::new(&manager, &body.value), &MaskKey::FORMER);
     private.set_baseline(&baseline, &body.value);
-    PlannedChange { prior: Some(prior), planned, private, config: Object::new() }
+    PlannedChange { prior: Some(prior), planned, private, ..PlannedChange::default() }
 }
 
 fn answered(text: &str, live: Option<Json>, planned: Json) -> Outcome {
@@ -70,7 +70,7 @@ fn answered(text: &str, live: Option<Json>, planned: Json) -> Outcome {
         live: live.map(|live| Observed::new(live).unwrap()),
         planned: Observed::new(planned).unwrap(),
         released: FieldSet::new(),
-        write_only: None,
+        write_only: Effect::default(),
         autoscaler: None,
         diagnostics: Diagnostics::new(),
     }))

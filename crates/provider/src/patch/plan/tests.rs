@@ -40,8 +40,12 @@ impl Case {
         let baseline = ownership::Baseline::record(&recorded, &desired, &MaskKey::FORMER);
         let mut private = Private::default();
         private.adopt_baseline(&baseline);
-        let change =
-            PlannedChange { prior: Some(prior), planned: attributes.clone(), private, config: Object::new() };
+        let change = PlannedChange {
+            prior: Some(prior),
+            planned: attributes.clone(),
+            private,
+            ..PlannedChange::default()
+        };
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
         let answer = DryRunResult {
             target: &target(),
@@ -50,7 +54,7 @@ impl Case {
             live: &self.live,
             object: &self.answer,
             manager: &manager,
-            write_only: None,
+            write_only: Effect::default(),
         };
         let before = self.same.then(|| content.clone());
         let preview = answer.preview(&change, before.as_ref());
@@ -115,7 +119,8 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
         let warnings = |prior: Option<Object>, private: Private, live: &Observed| {
             let same = prior.is_some();
-            let change = PlannedChange { prior, planned: attributes.clone(), private, config: Object::new() };
+            let change =
+                PlannedChange { prior, planned: attributes.clone(), private, ..PlannedChange::default() };
             let answer = DryRunResult {
                 target: &target(),
                 content: &content,
@@ -123,7 +128,7 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
                 live,
                 object: &answer,
                 manager: &manager,
-                write_only: None,
+                write_only: Effect::default(),
             };
             let preview = answer.preview(&change, same.then_some(&content));
             let warnings = answer.warnings(&preview, Reporting::default());
