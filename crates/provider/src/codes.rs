@@ -9,6 +9,7 @@ diag::codes! {
     pub(crate) const INVALID_VERBOSITY = "provider-invalid-verbosity";
     pub(crate) const INVALID_POLICY = "provider-invalid-policy";
     pub(crate) const CONNECTION_ABSENT = "connection-absent";
+    pub(crate) const CONNECTION_UNKNOWN = "connection-unknown";
     pub(crate) const INVALID_YAML = "object-invalid-yaml";
     pub(crate) const INTERNAL_ANNOTATION = "object-internal-annotation";
     pub(crate) const INVALID_DURATION = "object-invalid-duration";
@@ -52,6 +53,7 @@ diag::codes! {
     pub(crate) const ACTION_REFUSED = "action-refused";
     pub(crate) const ACTION_UNFINISHED = "action-unfinished";
     pub(crate) const DEFAULTS_KEPT = "generate-defaults-kept";
+    pub(crate) const CONNECTION_OMITTED = "generate-connection-omitted";
     pub(crate) const PATCH_CHOICE = "patch-choice";
     pub(crate) const PATCH_UNREADABLE = "patch-unreadable";
     pub(crate) const PATCH_INVALID = "patch-invalid";

@@ -107,7 +107,8 @@ impl Context {
     pub(crate) fn known_cluster(&self, own: &Value, title: &str) -> Result<Arc<Cluster>, Box<Diagnostic>> {
         match self.cluster(own) {
             Ok(Configured::Known(cluster)) => Ok(cluster),
-            Ok(Configured::Absent | Configured::Unknown) => Err(Box::new(not_configured())),
+            Ok(Configured::Absent) => Err(Box::new(not_configured())),
+            Ok(Configured::Unknown) => Err(Box::new(not_known_yet())),
             Err(error) => Err(Box::new(unusable(&error, title))),
         }
     }
@@ -143,11 +144,16 @@ impl Context {
             return None;
         }
         let own = planned.get("cluster");
-        if body.iter().any(|name| planned.get(name).is_unknown()) || !own.is_wholly_known() {
+        if body.iter().any(|name| !planned.get(name).is_wholly_known()) || !own.is_wholly_known() {
             return Some(Deferral::ResourceConfigUnknown);
         }
-        let unknown = matches!(self.cluster(own), Ok(Configured::Unknown));
-        unknown.then_some(Deferral::ProviderConfigUnknown)
+        self.read_deferral(own, true)
+    }
+
+    /// Why a read is put off: its cluster is not known, and the client can wait for it.
+    pub(crate) fn read_deferral(&self, own: &Value, allowed: bool) -> Option<Deferral> {
+        let is_unknown = allowed && matches!(self.cluster(own), Ok(Configured::Unknown));
+        is_unknown.then_some(Deferral::ProviderConfigUnknown)
     }
 
     fn settings(&self) -> Settings {
@@ -168,4 +174,39 @@ fn not_configured() -> Diagnostic {
         .hint(
             "Set `cluster` here, or once for all resources in the provider block; there, `cluster = {}` uses KUBECONFIG.",
         )
+}
+
+/// The error of an operation that runs before its connection is known.
+pub(crate) fn not_known_yet() -> Diagnostic {
+    Diagnostic::error(codes::CONNECTION_UNKNOWN, "Connection Not Known Yet")
+        .detail(
+            "`cluster` depends on values that are known only after an apply, for instance those of a cluster that is created \
+             by it.",
+        )
+        .field("cluster")
+        .hint(
+            "Let a data source read it during the apply, by `depends_on` with what creates the cluster, or create the cluster \
+             first, with `-target`.",
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_is_not_known_is_told_from_one_that_is_not_configured() {
+        let check = |cluster: Configured<Box<Connection>>, title: &str, is_deferred: bool| {
+            let context = Context::new(Environment::default(), ClientCommand::default);
+            context.configure(Settings { cluster, ..Settings::default() });
+            let Err(error) = context.known_cluster(&Value::Null, "Invalid connection") else {
+                panic!("there is no connection")
+            };
+            assert_eq!(error.summary, title);
+            assert_eq!(context.read_deferral(&Value::Null, true).is_some(), is_deferred, "{title}");
+            assert!(context.read_deferral(&Value::Null, false).is_none(), "{title}");
+        };
+        check(Configured::Absent, "Missing Cluster Connection Configuration", false);
+        check(Configured::Unknown, "Connection Not Known Yet", true);
+    }
 }

@@ -4,10 +4,9 @@ mod object;
 mod token;
 
 use tfplugin::diagnostics::Diagnostics;
-use tfplugin::provider::{Deferral, OpenRequest, OpenResponse};
+use tfplugin::provider::{OpenRequest, OpenResponse};
 use tfplugin::value::Object;
 
-use crate::connection::Configured;
 use crate::context::Context;
 
 pub(crate) use object::EphemeralObject;
@@ -15,8 +14,7 @@ pub(crate) use token::Token;
 
 /// The response if the cluster is not known yet and the client can wait for it.
 fn deferred(context: &Context, request: &OpenRequest) -> Option<OpenResponse> {
-    let is_unknown = matches!(context.cluster(request.config.get("cluster")), Ok(Configured::Unknown));
-    let deferred = (is_unknown && request.deferral_allowed).then_some(Deferral::ProviderConfigUnknown)?;
+    let deferred = context.read_deferral(request.config.get("cluster"), request.deferral_allowed)?;
     Some(OpenResponse { deferred: Some(deferred), ..OpenResponse::default() })
 }
 

@@ -14,7 +14,7 @@ use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::{Object, Value};
 
-use super::respond;
+use super::{deferred, respond};
 use crate::context::Context;
 use crate::dynamic::dynamic;
 use crate::reference::Reference;
@@ -45,7 +45,12 @@ impl DataSource for LiveObject {
     }
 
     fn read(&self, request: ReadDataRequest) -> BoxFuture<'_, ReadDataResponse> {
-        Box::pin(async move { respond(read(&self.0, request.config).await) })
+        Box::pin(async move {
+            match deferred(&self.0, &request) {
+                Some(deferred) => deferred,
+                None => respond(read(&self.0, request.config).await),
+            }
+        })
     }
 }
 
@@ -76,10 +81,13 @@ pub(crate) fn validate(config: &Object) -> Diagnostics {
     diagnostics
 }
 
+/// The title of the error about an unusable connection: the operation that users of the Go provider know, and the problem.
+pub(super) const NO_CLIENT: &str = "Connect to Cluster: Invalid connection";
+
 /// The object that a configuration names, once it meets its `wait_for`.
 pub(crate) async fn look(context: &Context, config: &Object) -> Result<(Json, Diagnostics), Diagnostics> {
     let cluster = context
-        .known_cluster(config.get("cluster"), "Invalid connection")
+        .known_cluster(config.get("cluster"), NO_CLIENT)
         .map_err(|error| Diagnostics::from(*error).or_at(&Path::of("cluster")))?;
     let reference = Reference::parse(config, "Discover Resource Type: Invalid Kind")?;
     let session = cluster.session();

@@ -10,7 +10,8 @@ use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::{Object, Value};
 
-use super::{respond, shown};
+use super::live_object::NO_CLIENT;
+use super::{deferred, respond, shown};
 use crate::context::Context;
 use crate::reference::Reference;
 use crate::{connection, selection};
@@ -40,13 +41,18 @@ impl DataSource for Objects {
     }
 
     fn read(&self, request: ReadDataRequest) -> BoxFuture<'_, ReadDataResponse> {
-        Box::pin(async move { respond(read(&self.0, request.config).await) })
+        Box::pin(async move {
+            match deferred(&self.0, &request) {
+                Some(deferred) => deferred,
+                None => respond(read(&self.0, request.config).await),
+            }
+        })
     }
 }
 
 async fn read(context: &Context, config: Object) -> Result<(Object, Diagnostics), Diagnostics> {
     let cluster = context
-        .known_cluster(config.get("cluster"), "Invalid connection")
+        .known_cluster(config.get("cluster"), NO_CLIENT)
         .map_err(|error| Diagnostics::from(*error).or_at(&Path::of("cluster")))?;
     let reference = Reference::parse(&config, "Discover Resource Type: Invalid Kind")?;
     let selection = selection::parse(&config, config.text("namespace").and_then(Namespace::new));

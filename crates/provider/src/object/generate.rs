@@ -21,14 +21,18 @@ use crate::context::Context;
 const ROUNDS: usize = 12;
 
 pub(super) async fn generate(context: &Context, request: GenerateRequest) -> GenerateResponse {
-    // The connection is the provider's: generated configuration has no credentials.
+    // Generated configuration has no credentials.
+    let own = request.state.get("cluster").clone();
     let state = request.state.with("cluster", Value::Null).with("delete_protection", Value::Null);
     let mut config = schema::schema().configurable(state.clone());
     let mut diagnostics = Diagnostics::new();
     if let Some(body) = attributes::body(&state) {
         let target = attributes::target(&state).unwrap_or_else(|| body.presumed_target());
         let written = without_allocated(body.value);
-        let reduced = match context.known_cluster(&Value::Null, NO_CLIENT) {
+        if !own.is_null() {
+            diagnostics.add(connection_omitted(&target));
+        }
+        let reduced = match context.known_cluster(&own, NO_CLIENT) {
             Ok(cluster) => without_defaults(cluster.session(), &target, &written).await,
             Err(error) => Err(error),
         };
@@ -219,6 +223,16 @@ fn without_allocated(mut body: Json) -> Json {
         }
     }
     body
+}
+
+fn connection_omitted(target: &ObjectRef) -> Diagnostic {
+    Diagnostic::warning(codes::CONNECTION_OMITTED, "Connection Left Out")
+        .detail(format!(
+            "The import id of {target} has a context, so its connection is not the provider's. The configuration has no \
+             `cluster`, because that would contain credentials."
+        ))
+        .object(target.to_string())
+        .hint("Add `cluster` to the resource, or give the provider block a `cluster` that leads to the same cluster.")
 }
 
 fn kept(target: &ObjectRef, why: &Diagnostic) -> Diagnostic {

@@ -1,13 +1,14 @@
 //! Imports an existing object.
 
 mod kubeconfig;
+mod written;
 
 use std::sync::Arc;
 
 use cluster::{Class, Connection, Error};
 use diag::Diagnostic;
 use manifest::secret::{self, MaskKey};
-use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use ownership::{Desired, Observed};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -21,10 +22,12 @@ use super::{annotations, attributes, manager};
 use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::connection::Configured;
-use crate::context::Context;
+use crate::context::{Context, not_known_yet};
 use crate::private::{IMPORTED, Keys as _};
 use crate::projection::Maps;
 use crate::{codes, identity};
+
+pub(super) use written::yaml_of;
 
 pub(super) async fn import(
     context: &Context,
@@ -113,7 +116,8 @@ fn connect(context: &Context, name: &str) -> Result<(Arc<Cluster>, Value), Box<D
     if name.is_empty() {
         return match context.cluster(&Value::Null).map_err(unusable)? {
             Configured::Known(cluster) => Ok((cluster, Value::Null)),
-            Configured::Absent | Configured::Unknown => Err(Box::new(import_id::context_missing())),
+            Configured::Absent => Err(Box::new(import_id::context_missing())),
+            Configured::Unknown => Err(Box::new(not_known_yet())),
         };
     }
     let kubeconfig = kubeconfig::with_context(context.environment(), name)?;
@@ -148,37 +152,6 @@ pub(super) fn state_of(
         .with("object_ref", attributes::object_ref(target));
     maps.set_on(&mut state);
     Ok(state)
-}
-
-/// A live object as a manifest.
-pub(super) fn yaml_of(live: &Json) -> String {
-    const ANNOTATIONS: [&str; 4] = [
-        "kubectl.kubernetes.io/last-applied-configuration",
-        "deployment.kubernetes.io/revision",
-        "statefulset.kubernetes.io/revision",
-        "deprecated.daemonset.template.generation",
-    ];
-    let mut object = live.clone();
-    if let Some(object) = object.as_object_mut() {
-        object.remove("status");
-    }
-    server_metadata::remove(object.get_mut("metadata"), server_metadata::ALL);
-    if let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut)
-        && let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut)
-    {
-        annotations.retain(|key, _| {
-            !ANNOTATIONS.contains(&key.as_str()) && !key.starts_with(fields::INTERNAL_ANNOTATIONS)
-        });
-        if annotations.is_empty() {
-            metadata.remove("annotations");
-        }
-    }
-    for template in ["/spec/template/metadata", "/spec/jobTemplate/spec/template/metadata"] {
-        if let Some(metadata) = object.pointer_mut(template).and_then(Json::as_object_mut) {
-            metadata.remove("creationTimestamp");
-        }
-    }
-    manifest::to_yaml(&object)
 }
 
 /// Orders versions by maturity: stable before beta before alpha, later before earlier.

@@ -4,6 +4,7 @@ use testkit::Sandbox;
 use testkit::terraform::Client;
 
 use crate::case::Case;
+use crate::config_map;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_connection_or_body_is_deferred_where_terraform_allows_it() {
@@ -23,6 +24,24 @@ async fn an_unknown_connection_or_body_is_deferred_where_terraform_allows_it() {
     );
     case.provider("cluster = { kubeconfig = terraform_data.x.output }");
     case.object("a", &body.replace("\"${terraform_data.x.id}\"", "v"), "");
+    let namespace = case.namespace.name();
+    let reads = |depends_on: &str| {
+        let named = format!("api_version = \"v1\"\n  kind = \"ConfigMap\"\n  namespace = {namespace:?}");
+        let one =
+            format!("data \"k8sconnect_object\" \"one\" {{\n  {named}\n  name = \"a\"\n  {depends_on}\n}}\n");
+        let all = format!("data \"k8sconnect_objects\" \"all\" {{\n  {named}\n  {depends_on}\n}}\n");
+        case.workspace.write("reads.tf", &format!("{one}{all}"));
+    };
+    config_map::wait(&case, "a", "field = \"data.k\"");
+    reads("");
     let deferred = case.workspace.plan(&["-allow-deferral"]).expect_success().text();
     assert!(deferred.contains("1 to add"), "{deferred}");
+    // Another client is told why, and reads during the apply if it has to.
+    let failed = case.workspace.plan(&[]).expect_failure().text();
+    assert!(failed.contains("Error: Connection Not Known Yet"), "{failed}");
+    assert!(!failed.contains("Missing Cluster Connection Configuration"), "{failed}");
+    reads("depends_on = [terraform_data.x, k8sconnect_object.a]");
+    case.workspace.apply(&[]).expect_success();
+    let read = case.workspace.attributes("data.k8sconnect_object.one");
+    assert_eq!(read["object"]["data"]["k"], "v");
 }

@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use testkit::terraform::Client;
+use testkit::terraform::{Client, Run};
 
 use crate::case::Case;
 
@@ -87,6 +87,32 @@ data: {level: info}
     let content = |object: &Value| object["spec"].clone();
     assert_eq!(content(&before), content(&after));
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_for_another_context_has_no_defaults_and_says_what_to_add() {
+    let sandbox = testkit::Sandbox::shared();
+    let context = String::from_utf8(sandbox.kubectl(&["config", "current-context"]).stdout).unwrap();
+    let case = Case::new("generate-context", Client::terraform_1_14()).await;
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": "none", "resources": {"requests": {"storage": "1Gi"}},
+        },
+    });
+    case.namespace.apply_as("team", &claim).await;
+    case.provider("");
+    let id = format!("{}:{}:v1/PersistentVolumeClaim:data", context.trim(), case.namespace.name());
+    let import = format!("import {{\n  to = k8sconnect_object.data\n  id = {id:?}\n}}\n");
+    case.workspace.write("import.tf", &import);
+    let mut command = case.workspace.command();
+    command.env("KUBECONFIG", sandbox.kubeconfig());
+    command.args(["plan", "-no-color", "-input=false", "-generate-config-out=generated.tf"]);
+    let planned = Run::from_output("plan", &command.output().unwrap()).expect_failure().text();
+    assert!(planned.contains("Connection Left Out") && planned.contains("Add `cluster`"), "{planned}");
+    assert!(!planned.contains("Defaults Not Removed"), "{planned}");
+    let generated = std::fs::read_to_string(case.workspace.path("generated.tf")).unwrap();
+    assert!(generated.contains("storage: 1Gi") && !generated.contains("volumeMode"), "{generated}");
+    assert!(!generated.contains("pvc-protection"), "{generated}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

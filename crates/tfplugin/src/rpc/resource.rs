@@ -198,7 +198,7 @@ pub(super) async fn generate_config(
 fn state_not_sent() -> Diagnostic {
     Diagnostic::error(codes::MISSING_STATE, "Terraform sent no state to generate a configuration from")
         .detail("Terraform 1.14.0 does not send the state of the resource.")
-        .hint("Use a later version of Terraform, or write the configuration by hand.")
+        .hint("Use Terraform 1.14.1 or later, or write the configuration by hand.")
 }
 
 /// A state as it is stored: complete, and without write-only values.
