@@ -72,6 +72,11 @@ impl Stuck {
         names
     }
 
+    /// For a namespace: how many objects of which kinds it still contains.
+    pub fn content(&self) -> Vec<(String, usize)> {
+        self.content.as_ref().map(|content| content.counts.clone()).unwrap_or_default()
+    }
+
     /// The error, under the titles that users of the Go provider know. How to allow more time or to force the deletion
     /// differs between products, so they add the hint.
     pub fn diagnostic(&self) -> Diagnostic {

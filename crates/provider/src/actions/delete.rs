@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::{Delete, Deletion};
+use manifest::ObjectRef;
+use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{Action, ActionRequest, BoxFuture, PlanActionResponse, Progress};
 use tfplugin::schema::{Attribute, Schema};
@@ -15,8 +17,12 @@ use super::target::{self, Target};
 use crate::connection;
 use crate::context::Context;
 
-/// How often what holds an object is reported.
+/// How often it is looked what holds an object.
 const INTERVAL: Duration = Duration::from_secs(3);
+/// The same for a namespace after the first time, because all of its kinds are listed.
+const NAMESPACE_INTERVAL: Duration = Duration::from_secs(15);
+/// How many kinds in a namespace are named.
+const MOST_KINDS: usize = 5;
 
 pub(super) struct DeleteObject(pub(super) Arc<Context>);
 
@@ -69,10 +75,10 @@ async fn delete(context: &Context, config: &Object, progress: &Progress) -> Resu
     progress.report(format!("deleting {}", target.object));
     let deadline = Instant::now() + target::timeout(config);
     let force = config.get("force").as_bool() == Some(true);
-    let mut held = Vec::new();
+    let (mut reported, mut interval) = (String::new(), INTERVAL);
     loop {
         let rest = deadline.saturating_duration_since(Instant::now());
-        let timeout = rest.min(INTERVAL);
+        let timeout = rest.min(interval);
         // Only the last attempt may remove finalizers: until then their controllers have time.
         let force = force && timeout == rest && !rest.is_zero();
         let how = Delete { uid: uid.clone(), timeout, force, ..Delete::of(&target.object) };
@@ -80,10 +86,13 @@ async fn delete(context: &Context, config: &Object, progress: &Progress) -> Resu
         target.cluster.invalidate(&target.object);
         match deleted.map_err(|error| target::failed(&error, "Delete"))? {
             Deletion::Stuck(stuck) if timeout < rest => {
-                let finalizers = stuck.finalizers();
-                if finalizers != held {
-                    progress.report(format!("held by {}", shown(&finalizers)));
-                    held = finalizers;
+                let reason = reason(&stuck.finalizers(), &stuck.content(), stuck.live.as_ref());
+                if reason != reported {
+                    progress.report(reason.clone());
+                    reported = reason;
+                }
+                if is_namespace(&target.object) {
+                    interval = NAMESPACE_INTERVAL;
                 }
             }
             Deletion::Stuck(stuck) => {
@@ -95,9 +104,52 @@ async fn delete(context: &Context, config: &Object, progress: &Progress) -> Resu
     }
 }
 
-fn shown(finalizers: &[String]) -> String {
-    if finalizers.is_empty() {
-        return "nothing that it names".to_owned();
+fn is_namespace(object: &ObjectRef) -> bool {
+    object.group().is_empty() && object.kind() == "Namespace"
+}
+
+/// Why an object is still there: its finalizers, what is left in it, or the time that its Pods have.
+fn reason(finalizers: &[String], content: &[(String, usize)], live: Option<&Json>) -> String {
+    if !content.is_empty() {
+        let named = content.iter().take(MOST_KINDS).map(|(kind, count)| format!("{count} {kind}"));
+        let named = named.collect::<Vec<_>>().join(", ");
+        let rest: usize = content.iter().skip(MOST_KINDS).map(|(_, count)| count).sum();
+        let rest = if rest > 0 { format!(" and {rest} of other kinds") } else { String::new() };
+        return format!("it still contains {named}{rest}");
     }
-    format!("its finalizers: {}", finalizers.join(", "))
+    if !finalizers.is_empty() {
+        return format!("held by its finalizers: {}", finalizers.join(", "));
+    }
+    let metadata = live.map(|live| &live["metadata"]);
+    let grace = metadata.and_then(|metadata| metadata["deletionGracePeriodSeconds"].as_i64());
+    let ends = metadata.and_then(|metadata| metadata["deletionTimestamp"].as_str());
+    match (grace, ends) {
+        (Some(grace), Some(ends)) if grace > 0 => {
+            format!("it has {grace} s to stop, until {ends}")
+        }
+        _ => "it still exists".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whatever_holds_an_object_is_told() {
+        let check = |finalizers: &[&str], content: &[(&str, usize)], live: Json, expected: &str| {
+            let finalizers: Vec<String> = finalizers.iter().map(|name| (*name).to_owned()).collect();
+            let content: Vec<_> = content.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
+            assert_eq!(reason(&finalizers, &content, Some(&live)), expected);
+        };
+        check(&["example.com/hold", "b"], &[], json!({}), "held by its finalizers: example.com/hold, b");
+        check(&["kubernetes"], &[("Pod", 3), ("Secret", 1)], json!({}), "it still contains 3 Pod, 1 Secret");
+        let many = [("A", 7), ("B", 6), ("C", 5), ("D", 4), ("E", 3), ("F", 2), ("G", 1)];
+        check(&[], &many, json!({}), "it still contains 7 A, 6 B, 5 C, 4 D, 3 E and 3 of other kinds");
+        let stopping = json!({"metadata": {"deletionGracePeriodSeconds": 30, "deletionTimestamp": "2026-01-01T00:00:30Z"}});
+        check(&[], &[], stopping, "it has 30 s to stop, until 2026-01-01T00:00:30Z");
+        check(&[], &[], json!({}), "it still exists");
+    }
 }

@@ -80,6 +80,9 @@ async fn check(target: &Target) -> Result<Diagnostics, Diagnostics> {
     if live.object["spec"]["paused"] == true {
         return Err(paused(&target.object).into());
     }
+    if live.object["spec"]["updateStrategy"]["type"] == "OnDelete" {
+        return Err(replaced_on_delete(&target.object).into());
+    }
     let write = Write::by(MANAGER).dry_run();
     let sent = target.session().patch(&target.object, PatchType::Merge, &patch(), write).await;
     sent.map_err(|error| target::failed(&error, "Restart"))?;
@@ -96,4 +99,13 @@ fn paused(object: &ObjectRef) -> Diagnostic {
         .detail(format!("{object} is paused, so its Pods would not be replaced."))
         .object(object.to_string())
         .hint("Set spec.paused to false first.")
+}
+
+fn replaced_on_delete(object: &ObjectRef) -> Diagnostic {
+    Diagnostic::error(codes::ACTION_REFUSED, REFUSED)
+        .detail(format!(
+            "{object} has the update strategy OnDelete: a Pod is replaced only once it has been deleted."
+        ))
+        .object(object.to_string())
+        .hint("Delete its Pods, or set spec.updateStrategy.type to RollingUpdate first.")
 }

@@ -55,7 +55,32 @@ async fn a_restart_replaces_the_pods_and_reports_progress() {
     assert_eq!(case.namespace.get(&web()).await.unwrap()["status"]["readyReplicas"], 3);
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 
+    // A change of its settings restarts it.
+    let settings =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: NS}\ndata: {level: info}";
+    let trigger = "  lifecycle {\n    action_trigger {\n      events = [after_update]\n      actions = [action.k8sconnect_restart.a]\n    }\n  }";
+    case.object("settings", settings, trigger);
+    case.workspace.apply(&[]).expect_success();
+    let restarted = async || {
+        let live = case.namespace.get(&web()).await.unwrap();
+        live["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"].clone()
+    };
+    let before = restarted().await;
+    case.object("settings", &settings.replace("info", "debug"), trigger);
+    let run = case.workspace.apply(&[]).expect_success();
+    assert!(run.text().contains("restarting"), "{}", run.output());
+    assert_ne!(restarted().await, before);
+
     // What would fail is refused by the plan.
+    let agent = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": {
+        "selector": {"matchLabels": {"app": "agent"}}, "updateStrategy": {"type": "OnDelete"},
+        "template": {"metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [{"name": "a", "image": "a:1"}]}},
+    }});
+    case.namespace.apply_as("team", &agent).await;
+    action(&case, "k8sconnect_restart", &WEB.replace("Deployment", "DaemonSet").replace("web", "agent"), "");
+    let refused = invoke(&case.workspace, "k8sconnect_restart").expect_failure().text();
+    assert!(refused.contains("Restart Refused") && refused.contains("update strategy OnDelete"), "{refused}");
+    action(&case, "k8sconnect_restart", WEB, "");
     case.namespace.kubectl(&["rollout", "pause", "deployment/web"]).unwrap();
     let refused = invoke(&case.workspace, "k8sconnect_restart").expect_failure().text();
     assert!(refused.contains("Restart Refused") && refused.contains("is paused"), "{refused}");
