@@ -61,6 +61,11 @@ impl Fights {
         ))
     }
 
+    /// Whether the last apply took the field back from the managers that have set it now.
+    pub(crate) fn has_taken_back(&self, name: &str, field: &FieldTransition) -> bool {
+        self.before(name, field).is_some()
+    }
+
     fn before(&self, name: &str, field: &FieldTransition) -> Option<&Fight> {
         self.0.get(name).filter(|fight| fight.by == field.others && is_taken_back(field))
     }

@@ -191,7 +191,7 @@ impl Warning {
         if let Some(more) = fields.len().checked_sub(MOST_FIELDS).filter(|more| *more > 0) {
             let _infallible = write!(detail, "\n  … and {more} more");
         }
-        let summary = format!("{} ({identity})", self.title(fields, is_unrecorded));
+        let summary = format!("{} ({identity})", self.title(fields, is_unrecorded, reporting));
         let warning = Diagnostic::new(severity(self.is_conflict(), reporting), self.code, summary);
         let warning = warning.object(identity);
         let Some(outlook) = self.outlook(fields, reporting) else { return warning.detail(detail) };
@@ -209,15 +209,22 @@ impl Warning {
         let _infallible = write!(detail, "\n\n{outlook}");
         if warning.is_error() {
             detail.push_str(
-                "\n\nThis is an error because of conflict_policy = \"fail\". `terraform destroy -refresh=false` is not affected.",
+                "\n\nThis is an error because of conflict_policy = \"fail\". `terraform destroy` is not affected.",
             );
         }
         warning.detail(detail).hint(ignore_hint(fields))
     }
 
-    fn title(&self, fields: &[NamedField<'_>], is_unrecorded: bool) -> &'static str {
+    fn title(
+        &self,
+        fields: &[NamedField<'_>],
+        is_unrecorded: bool,
+        reporting: &Reporting<'_>,
+    ) -> &'static str {
         match self.rows {
-            [Row::TakeFromActive] if is_unrecorded && !is_active(fields) => "Fields Set by Another Manager",
+            [Row::TakeFromActive] if is_unrecorded && !is_active(fields, reporting) => {
+                "Fields Set by Another Manager"
+            }
             _ => self.title,
         }
     }
@@ -232,7 +239,7 @@ impl Warning {
             _ if reporting.is_unapplied && self.is_conflict() => {
                 "These fields were changed outside of this configuration:"
             }
-            [Row::TakeFromActive] if is_active(fields) => {
+            [Row::TakeFromActive] if is_active(fields, reporting) => {
                 "These fields will be taken from a manager that is changing them:"
             }
             [Row::TakeFromActive] if is_unrecorded => {
@@ -248,7 +255,7 @@ impl Warning {
             _ if reporting.is_unapplied => {
                 "This plan leaves them as they are, because the state was not refreshed. Plan without -refresh=false to set them."
             }
-            [Row::TakeFromActive] if is_active(fields) => {
+            [Row::TakeFromActive] if is_active(fields, reporting) => {
                 "If that manager stays active, both will keep setting them, and every plan will show a difference."
             }
             _ => outlook,
@@ -284,9 +291,13 @@ impl Warning {
     }
 }
 
-/// Whether a controller holds one of the fields.
-fn is_active(fields: &[NamedField<'_>]) -> bool {
-    fields.iter().any(|named| named.field.others.iter().any(FieldManager::is_controller))
+/// Whether a controller holds one of the fields, or a manager that has set it again since it was taken back.
+fn is_active(fields: &[NamedField<'_>], reporting: &Reporting<'_>) -> bool {
+    let has_returned = |NamedField { name, field }: &NamedField<'_>| {
+        reporting.fights.is_some_and(|fights| fights.has_taken_back(name, field))
+    };
+    let is_controlled = |field: &FieldTransition| field.others.iter().any(FieldManager::is_controller);
+    fields.iter().any(|named| is_controlled(named.field) || has_returned(named))
 }
 
 fn severity(is_conflict: bool, reporting: &Reporting<'_>) -> Severity {
@@ -322,7 +333,7 @@ fn summary(
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
     let severity = severity(found.iter().any(|(warning, _)| warning.is_conflict()), reporting);
-    let title = first.title(fields, is_unrecorded);
+    let title = first.title(fields, is_unrecorded, reporting);
     let warning = Diagnostic::new(severity, first.code, format!("{title} ({identity}): {counts}"));
     // A line per object is all that was asked for.
     Some(Diagnostic { help: None, ..warning.object(identity) })

@@ -206,7 +206,7 @@ fn a_long_value_is_cut_in_the_middle() {
 }
 
 #[test]
-fn a_field_is_taken_from_an_active_manager_only_if_it_is_a_controller() {
+fn a_field_is_taken_from_an_active_manager_only_if_it_is_a_controller_or_comes_back() {
     let take = |manager: &str| {
         let field = field("spec.replicas", Row::TakeFromActive, &[manager], Some(json!(5)), Some(json!(3)));
         shown(vec![field], Verbosity::Full)
@@ -217,6 +217,15 @@ fn a_field_is_taken_from_an_active_manager_only_if_it_is_a_controller() {
     for manager in ["kubectl-create", "kubectl-edit", "helm", "Mozilla"] {
         assert!(take(manager).contains("from the manager that set them last"), "{manager}");
     }
+    // It has set the field again since it was taken back.
+    let field =
+        |manager| field("spec.replicas", Row::TakeFromActive, &[manager], Some(json!(5)), Some(json!(3)));
+    let fights = Fights::default().after(&analysis(vec![field("helm")]));
+    let again = |manager| {
+        reported(vec![field(manager)], &Reporting { fights: Some(&fights), ..Reporting::default() })
+    };
+    assert!(again("helm").contains("from a manager that is changing them"));
+    assert!(again("Mozilla").contains("from the manager that set them last"));
 }
 
 #[test]
@@ -248,4 +257,21 @@ fn what_is_reported_depends_on_the_plan_and_the_policy() {
         Reporting { fights: Some(&twice), ..usual },
         &["hpa has set spec.replicas again after each of the last 2 applies"],
     );
+}
+
+#[test]
+fn a_hidden_value_that_another_manager_has_changed_is_reported_without_it() {
+    let held = field("data.password", Row::Hold, &["rotator"], Some(json!("x")), Some(json!("x")));
+    let other = field("data.user", Row::Hold, &["rotator"], Some(json!("x")), Some(json!("x")));
+    let mut analysis = analysis(vec![held.clone(), other]);
+    analysis.set_hidden_changes(&[held.path].into_iter().collect(), Row::RevertDrift);
+    let reported = |policy: ConflictPolicy| {
+        let warnings = analysis.warnings("Secret shop/db", &Reporting { policy, ..Reporting::default() });
+        warnings.iter().map(|warning| Renderer::plain(100).render(warning)).collect::<String>()
+    };
+    let shown = reported(ConflictPolicy::Fail);
+    assert!(shown.contains("error[ownership-drift]"), "{shown}");
+    assert!(shown.contains("data.password: the value differs (modified by: rotator)"), "{shown}");
+    assert!(!shown.contains("data.user"), "{shown}");
+    assert_eq!(reported(ConflictPolicy::Ignore), "");
 }
