@@ -57,7 +57,10 @@ fn attributes() -> Vec<Attribute> {
         text("host", "The URL of the API server."),
         secret("cluster_ca_certificate", "The certificate authority of the server: PEM, or PEM in base64."),
         secret("kubeconfig", "The content of a kubeconfig file, for instance `file(\"~/.kube/config\")`."),
-        text("context", "The context of the kubeconfig. Required if it has more than one."),
+        text(
+            "context",
+            "The context of the kubeconfig. By default its `current-context`, or its only context.",
+        ),
         secret("token", "A bearer token."),
         secret("client_certificate", "A client certificate: PEM, or PEM in base64."),
         secret("client_key", "The key of the client certificate: PEM, or PEM in base64."),
