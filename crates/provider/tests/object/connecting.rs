@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use testkit::Sandbox;
-use testkit::terraform::Client;
+use testkit::terraform::{Client, Run};
 
 use crate::case::Case;
 
@@ -152,4 +152,19 @@ async fn a_problem_of_a_kubeconfig_is_reported_once() {
     let failed = case.workspace.plan(&[]).expect_failure().text();
     assert_eq!(failed.matches("Error: ").count(), 1, "{failed}");
     assert!(failed.contains("/nowhere/kubeconfig"), "{failed}");
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_temporary_folder_is_no_obstacle() {
+    for client in Client::all() {
+        let case = Case::new("long-path", client).await;
+        case.object("a", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}", "");
+        // The path of a socket has at most about 100 bytes.
+        let long = case.workspace.path(&"x".repeat(120));
+        std::fs::create_dir(&long).unwrap();
+        let mut command = case.workspace.command();
+        command.env("TMPDIR", &long).args(["apply", "-no-color", "-input=false", "-auto-approve"]);
+        Run::from_output("apply", &command.output().unwrap()).expect_success();
+    }
 }

@@ -263,16 +263,24 @@ spec:
   template:
     metadata: {labels: {app: web}}
     spec: {containers: [{name: web, image: 'web:1'}]}";
-    let secret = |selector: &str, version: u8| {
+    let secret = |fields: &str, version: u8| {
         format!(
-            "  yaml_body_wo = \"spec: {{template: {{spec: {{nodeSelector: {{{selector}}}}}}}}}\"\n  yaml_body_wo_version = {version}\n  \
+            "  yaml_body_wo = \"spec: {{template: {{{fields}}}}}\"\n  yaml_body_wo_version = {version}\n  \
              wait_for = {{ rollout = true, timeout = \"1s\" }}"
         )
     };
-    case.object("web", web, &secret("", 1).replace("timeout = \"1s\"", "timeout = \"1m\""));
+    case.object(
+        "web",
+        web,
+        &secret("metadata: {annotations: {key: hunter2}}", 1).replace("timeout = \"1s\"", "timeout = \"1m\""),
+    );
     case.workspace.apply(&[]).expect_success();
     // No node has it, so that the rollout does not finish.
-    case.object("web", web, &secret("disk: none", 2));
+    case.object(
+        "web",
+        web,
+        &secret("metadata: {annotations: {key: hunter2}}, spec: {nodeSelector: {disk: none}}", 2),
+    );
     let unfinished = case.workspace.apply(&[]).expect_failure().text();
     assert!(unfinished.contains("within 1s"), "{unfinished}");
 }

@@ -2,7 +2,7 @@ use serde_json::json;
 use testkit::Sandbox;
 use testkit::terraform::{Client, Run};
 
-use crate::case::Case;
+use crate::case::{Case, crd};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn manifests_are_split_and_objects_are_read() {
@@ -134,4 +134,31 @@ async fn a_data_source_waits_and_another_reads_all_objects() {
     let applied = case.workspace.apply(&[]).expect_success().text();
     assert!(applied.contains("level = \"info\""), "{applied}");
     assert!(applied.contains(&format!("all = \"{}/a\"", case.namespace.name())), "{applied}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_source_waits_for_a_kind_that_does_not_exist_yet() {
+    let case = Case::new("data-kind", Client::any()).await;
+    let group = format!("{}.example.com", case.namespace.name());
+    let read = |timeout: &str, more: &str| {
+        let text = format!(
+            "data \"k8sconnect_object\" \"w\" {{\n  api_version = \"{group}/v1\"\n  kind = \"Widget\"\n  name = \"a\"\n  \
+             namespace = {:?}\n  wait_for = {{ field = \"spec.size\", timeout = {timeout:?} }}\n  {more}\n}}\n",
+            case.namespace.name()
+        );
+        case.workspace.write("read.tf", &text);
+    };
+    read("1s", "");
+    let late = case.workspace.plan(&[]).expect_failure().text();
+    assert!(late.contains("was not installed within 1s"), "{late}");
+    read("30s", "depends_on = [terraform_data.later]");
+    case.workspace.write("later.tf", "resource \"terraform_data\" \"later\" {}\n");
+    case.object("widgets", &crd("widgets", "Widget"), "");
+    case.object(
+        "a",
+        "apiVersion: NS.example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: NS}\nspec: {size: 3}",
+        "depends_on = [k8sconnect_object.widgets]",
+    );
+    case.workspace.apply(&[]).expect_success();
+    assert_eq!(case.workspace.attributes("data.k8sconnect_object.w")["object"]["spec"]["size"], 3);
 }

@@ -412,3 +412,42 @@ async fn a_missing_target_and_our_own_object_are_rejected_with_the_resource_to_u
         "{own}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conflict_policy_warns_fails_or_ignores_for_a_patch_too() {
+    let case = case("patch_policy", Client::any()).await;
+    let with = |policy: &str| {
+        patch(&case, &format!("patch = \"data: {{level: debug}}\"\n  conflict_policy = {policy:?}"));
+    };
+    let title = "Field Ownership Conflict - Controllers Fighting";
+    with("ignore");
+    case.workspace.apply(&[]).expect_success();
+    case.namespace.merge_as("kubectl-edit", &settings(), &json!({"data": {"level": "theirs"}})).await;
+    with("fail");
+    let failed = case.workspace.apply(&[]).expect_failure().text();
+    assert!(failed.contains(&format!("Error: {title}")), "{failed}");
+    assert_eq!(data(&case).await["level"], "theirs");
+    with("warn");
+    let warned = case.workspace.plan(&[]).expect_success().text();
+    assert!(warned.contains(&format!("Warning: {title}")), "{warned}");
+    with("ignore");
+    let ignored = case.workspace.apply(&[]).expect_success().text();
+    assert!(!ignored.contains(title), "{ignored}");
+    assert_eq!(data(&case).await["level"], "debug");
+    with("fail");
+    case.workspace.destroy().expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_longer_write_only_in_a_patch_is_set_to_what_the_patch_says() {
+    let case = case("patch_dropped", Client::any()).await;
+    let body = "patch = \"data: {level: debug, mode: slow}\"";
+    patch(&case, &format!("{body}\n  patch_wo = \"data: {{level: hunter2}}\""));
+    case.workspace.apply(&[]).expect_success();
+    assert_eq!(data(&case).await, json!({"level": "hunter2", "mode": "slow"}));
+    patch(&case, body);
+    let shown = case.workspace.apply(&[]).expect_success();
+    assert_eq!(data(&case).await, json!({"level": "debug", "mode": "slow"}));
+    assert!(!shown.output().contains("hunter2"), "{}", shown.output());
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
