@@ -18,6 +18,7 @@ use crate::body::Body;
 use crate::planned_change::PlannedChange;
 use crate::private::{Keys as _, MASK_KEY};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
+use crate::write_only::Effect;
 
 /// Terraform's words for the mask of a Secret whose key is made at apply.
 pub const KNOWN_AFTER_APPLY: &str = "(known after apply)";
