@@ -41,7 +41,9 @@ fn are_the_same(options: &[&str], kustomization: &str) {
 fn ordered(mut objects: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     for object in objects.values_mut() {
         let containers = object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut);
-        containers.into_iter().for_each(|it| it.sort_by_key(|container| container["name"].to_string()));
+        if let Some(containers) = containers {
+            containers.sort_by_key(|container| container["name"].to_string());
+        }
     }
     objects
 }

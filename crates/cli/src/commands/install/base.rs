@@ -1,5 +1,8 @@
 //! The manifests in `deploy/`, which this program contains, and which installation each is part of.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use diag::Source;
 use manifest::Limits;
 use operator::Half;
@@ -62,8 +65,9 @@ pub(super) fn proxy_containers() -> Vec<Value> {
 
 impl Part {
     pub(super) fn objects(&self) -> Vec<Value> {
-        if let Some(("deploy/monitoring", file)) =
-            self.name.rsplit_once('/').filter(|(_, it)| it.ends_with(".json"))
+        let name = Path::new(self.name);
+        if name.extension().is_some_and(|extension| extension == "json")
+            && let Some(file) = name.file_name().and_then(OsStr::to_str)
         {
             return vec![dashboard(file, self.text)];
         }
@@ -86,7 +90,6 @@ fn dashboard(file: &str, text: &str) -> Value {
 mod tests {
     use std::collections::BTreeSet;
     use std::fs;
-    use std::path::Path;
 
     use super::*;
 

@@ -25,7 +25,7 @@ use crate::support::kinds;
 pub(super) enum Task {
     HandOver(Box<Plan>),
     /// An earlier run has done all but its last step.
-    DeleteClaim(Finished),
+    DeleteClaim(Box<Finished>),
 }
 
 /// A claim that has handed everything over. Its XR is gone.
@@ -76,7 +76,7 @@ impl Task {
             (Bound::To(xr), _) => xr,
             (Bound::Gone, Some(successor)) if is_ours(successor) => {
                 let (claim, successor) = (target, successor.clone());
-                return Ok(Self::DeleteClaim(Finished { claim, successor, target: successor_ref }));
+                return Ok(Self::DeleteClaim(Box::new(Finished { claim, successor, target: successor_ref })));
             }
             (Bound::Gone | Bound::Not, _) => return Err(unbound(&target)),
         };
