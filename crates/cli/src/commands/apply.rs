@@ -35,7 +35,7 @@ pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
         }
         let loaded = files::load_bodies(&args.bodies).await?;
         if args.confirm {
-            planned::after_asking(loaded, args, &open, printer).await
+            Box::pin(planned::after_asking(loaded, args, &open, printer)).await
         } else {
             apply_all(loaded, args, &open, printer).await
         }

@@ -18,7 +18,8 @@ pub(super) fn run(args: &ApplySets, printer: &mut Printer) -> Outcome {
         let cluster = Cluster::connect(&args.cluster)?;
         let namespace = (!args.all_namespaces).then_some(&cluster.namespace);
         let mut sets: Vec<(ObjectRef, Parent)> = Vec::new();
-        let Parents { kinds, are_all } = parent_kinds(&cluster.session).await.map_err(failed)?;
+        let Parents { kinds, are_all } =
+            parent_kinds(&cluster.session).await.map_err(|error| failed(&error))?;
         let mut unlisted = Vec::new();
         for kind in kinds {
             let selection = Selection {
@@ -33,7 +34,7 @@ pub(super) fn run(args: &ApplySets, printer: &mut Printer) -> Outcome {
                 }
                 // It was served a moment ago.
                 Err(error) if error.is_kind_absent() => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(failed(&error)),
             }
         }
         if !unlisted.is_empty() {
@@ -54,7 +55,7 @@ pub(super) fn run(args: &ApplySets, printer: &mut Printer) -> Outcome {
     })
 }
 
-fn failed(error: Error) -> Failure {
+fn failed(error: &Error) -> Failure {
     error.diagnostic("List").into()
 }
 

@@ -80,7 +80,8 @@ impl Replacement {
             0 => String::new(),
             more => format!("\n  and {more} more"),
         };
-        let listed: String = lines.iter().take(MOST_LOST).map(|line| format!("\n  {line}")).collect();
+        let listed: Vec<String> = lines.iter().take(MOST_LOST).map(|line| format!("\n  {line}")).collect();
+        let listed = listed.concat();
         let title = format!("{target} is replaced, and loses fields of other managers");
         let warning = Diagnostic::warning(codes::REPLACES_FIELDS, title)
             .object(target.to_string())
