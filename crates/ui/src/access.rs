@@ -77,8 +77,8 @@ impl Access {
             _ => host,
         };
         let is_address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
-        let ours = self.hosts.iter().map(String::as_str).chain(["localhost"]);
-        is_address || ours.into_iter().any(|ours| ours.eq_ignore_ascii_case(name))
+        let mut ours = self.hosts.iter().map(String::as_str).chain(["localhost"]);
+        is_address || ours.any(|ours| ours.eq_ignore_ascii_case(name))
     }
 }
 

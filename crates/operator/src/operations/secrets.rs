@@ -9,7 +9,7 @@ use manifest::{Namespace, ObjectRef};
 use operations::CallError;
 use oraclecloud::Kind;
 use oraclecloud::kind::{Part, Shape, rebuild_object};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use crate::runtime::client::{ApiError, Object, ObjectClient};
@@ -111,7 +111,9 @@ impl Secrets {
         let mut values = Vec::new();
         replaced(kind, spec, &mut |_, entry, _, value| {
             let secret = secret_name(value).and_then(|name| self.0.get(name)?.value(entry));
-            values.extend(secret.map(ExposeSecret::expose_secret));
+            if let Some(secret) = secret {
+                values.push(secret.expose_secret());
+            }
             Value::Null
         });
         let mut forms: Vec<String> = values.into_iter().flat_map(forms).collect();
