@@ -11,6 +11,7 @@ pub(crate) mod completion;
 pub(crate) mod concurrency;
 pub(crate) mod connect;
 pub(crate) mod content;
+pub(crate) mod definitions;
 pub(crate) mod exit;
 pub(crate) mod files;
 pub(crate) mod in_flight;

@@ -22,6 +22,7 @@ use crate::support::batch::writer::Writer;
 use crate::support::batch::{Batch, Keep};
 use crate::support::cloud_operation::in_cluster;
 use crate::support::connect::Cluster;
+use crate::support::definitions::Definitions;
 use crate::support::exit::{Exit, Failure, Outcome, diagnose};
 use crate::support::files;
 use crate::support::printer::Printer;
@@ -75,16 +76,18 @@ struct Page {
 
 impl Source for Page {
     async fn follow(&self, question: &Question, publish: &dyn Fn(Answer)) {
+        let mut definitions = Definitions::default();
         loop {
             let outcome = match question {
-                Question::Search(text) => search::follow(&self.cluster, text, publish).await,
+                Question::Search(text) => {
+                    search::follow(&self.cluster, &mut definitions, text, publish).await
+                }
                 Question::Object(target) => object::follow(self, target, publish).await,
-                Question::Operations => self.operations(publish).await,
+                Question::Operations => self.operations(&mut definitions, publish).await,
                 Question::Plan(text) => return publish(self.plan(text.as_deref()).await.map_err(described)),
             };
-            if let Err(failure) = outcome {
-                publish(Err(described(failure)));
-            }
+            let Err(failure) = outcome else { continue };
+            publish(Err(described(failure)));
             tokio::time::sleep(RETRY).await;
             // The kind may have been defined meanwhile.
             self.cluster.session.invalidate_discovery();
@@ -93,13 +96,24 @@ impl Source for Page {
 }
 
 impl Page {
-    async fn operations(&self, publish: &dyn Fn(Answer)) -> Result<(), Failure> {
+    /// Ends when there may be other kinds.
+    async fn operations(
+        &self,
+        definitions: &mut Definitions,
+        publish: &dyn Fn(Answer),
+    ) -> Result<(), Failure> {
+        let kinds = self.cluster.session.resources().await;
+        let kinds = kinds.map_err(|error| error.diagnostic("Operations"))?;
+        definitions.look_at(&kinds);
         let mut informer = in_cluster::list(&self.cluster, None).await?;
         loop {
             let operations = in_cluster::to_json(&in_cluster::found(&informer.summaries()));
             let (unreadable, trouble) = (informer.unreadable(), informer.trouble());
             publish(Ok(json!({ "operations": operations, "unreadable": unreadable, "trouble": trouble })));
-            informer.changed().await;
+            tokio::select! {
+                () = informer.changed() => {}
+                () = definitions.changed(&self.cluster, &kinds) => return Ok(()),
+            }
         }
     }
 

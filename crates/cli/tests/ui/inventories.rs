@@ -8,6 +8,10 @@ use crate::server::Server;
 /// Defines a kind without a schema worth the name.
 fn define(sandbox: &Sandbox, group: &str, version: &str, kind: &str, plural: &str) {
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    define_with(sandbox, (group, version, kind, plural), &schema);
+}
+
+fn define_with(sandbox: &Sandbox, (group, version, kind, plural): (&str, &str, &str, &str), schema: &Value) {
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": format!("{plural}.{group}") },
@@ -26,6 +30,14 @@ fn define(sandbox: &Sandbox, group: &str, version: &str, kind: &str, plural: &st
         let output = sandbox.kubectl(arguments);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// Defines a kind that records operations.
+fn define_cloud_kind(sandbox: &Sandbox) {
+    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let object = |name: &str, below: Value| json!({ "type": "object", "properties": { name: below } });
+    let schema = object("status", object("status", object("async", open)));
+    define_with(sandbox, ("late.oracle.com", "v1", "Thing", "things"), &schema);
 }
 
 /// A ConfigMap with labels and annotations.
@@ -121,7 +133,13 @@ async fn what_other_tools_deliver_belongs_to_what_it_came_from() {
         found["objects"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(names, ["tracked"]);
 
-    // A kind that is defined while the page is open is seen, too.
+    // A kind that is defined while the page is open is seen, too, in each view.
+    let mut start = server.events("/live/");
+    assert!(start.next().unwrap().contains("Deliveries"));
+    let mut found = server.events("/live/?q=latecomer");
+    assert!(found.next().is_some());
+    let mut operations = server.events("/live/operations");
+    assert!(operations.next().is_some());
     let root = ns.get(&map("listed", &none, &none)).await.unwrap();
     let mut pages = server.events(&format!("/live/tree/{}/configmap/listed", ns.name()));
     assert!(pages.next().unwrap().contains("listed"));
@@ -131,4 +149,17 @@ async fn what_other_tools_deliver_belongs_to_what_it_came_from() {
     let late = json!({ "apiVersion": "late.example.org/v1", "kind": "Late", "metadata": { "name": "latecomer", "ownerReferences": [owner] } });
     ns.apply_as("platform-team", &late).await;
     assert!(pages.find(|view| view.contains("latecomer")).is_some());
+    assert!(found.find(|view| view.contains("latecomer")).is_some());
+
+    define_cloud_kind(&sandbox);
+    let thing =
+        json!({ "apiVersion": "late.oracle.com/v1", "kind": "Thing", "metadata": { "name": "made-late" } });
+    let thing = ns.apply_as("platform-team", &thing).await;
+    assert!(start.find(|view| view.contains("made-late")).is_some());
+    let current = json!({
+        "source": "workrequest", "phase": "create", "normalizedClass": "pending", "updatedAt": "2026-01-02T03:04:05Z",
+    });
+    let status = json!({ "status": { "status": { "async": { "current": current } } } });
+    ns.merge_as("operator", &thing, &status).await;
+    assert!(operations.find(|view| view.contains("made-late")).is_some());
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use ui::Answer;
 
 use crate::support::connect::Cluster;
+use crate::support::definitions::Definitions;
 use crate::support::exit::Failure;
 use crate::support::informer::{Informer, Record, Records, Summaries, Summary};
 use crate::support::kinds;
@@ -15,10 +16,17 @@ use crate::support::owner_tree::{health_word, kinds_to_list};
 /// More than that do not fit a page; the search narrows them down.
 const MOST_OBJECTS: usize = 200;
 
-pub(super) async fn follow(cluster: &Cluster, text: &str, publish: &dyn Fn(Answer)) -> Result<(), Failure> {
+/// Ends when there may be other kinds.
+pub(super) async fn follow(
+    cluster: &Cluster,
+    definitions: &mut Definitions,
+    text: &str,
+    publish: &dyn Fn(Answer),
+) -> Result<(), Failure> {
     let resources = cluster.session.resources().await.map_err(|error| error.diagnostic("Find"))?;
     let search = Search::of(text, &resources);
-    let (listed, others) = search.kinds(kinds_to_list(resources));
+    definitions.look_at(&resources);
+    let (listed, others) = search.kinds(kinds_to_list(resources.clone()));
     let home = [cluster.namespace.clone()];
     let (mut stated, mut named): (Informer<Summaries>, Informer<Records>) = tokio::join!(
         cluster.informers.list_everywhere(listed.iter().cloned(), &home),
@@ -46,6 +54,7 @@ pub(super) async fn follow(cluster: &Cluster, text: &str, publish: &dyn Fn(Answe
         tokio::select! {
             () = stated.changed() => {}
             () = named.changed() => {}
+            () = definitions.changed(cluster, &resources) => return Ok(()),
         }
     }
 }

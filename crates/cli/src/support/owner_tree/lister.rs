@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Resource, Selection};
+use cluster::Resource;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use readiness::Health;
 use serde_json::Value;
@@ -15,13 +15,10 @@ use super::loaded::Loaded;
 use super::references::Reference;
 use super::{Draft, Member, Node, draft};
 use crate::support::connect::{Cluster, missing};
+use crate::support::definitions::Definitions;
 use crate::support::exit::Failure;
 use crate::support::informer::{Informer, Records, compact, uid};
-use crate::support::kinds;
 
-/// A kind is defined a moment before discovery lists it: how often that is looked at, and when.
-const LOOKS: u32 = 5;
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How long a change may take to be read. Then the last state is shown, and why it is that.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -48,10 +45,7 @@ pub(crate) struct OwnerTree<'c> {
     loaded: Loaded,
     /// Whether the CRDs of kinds without any status declare conditions.
     publishing: HashMap<GroupVersionKind, bool>,
-    /// Definitions of kinds; watched once the tree is.
-    definitions: Option<Informer<Records>>,
-    /// How often discovery is still asked for kinds that were defined.
-    looks: u32,
+    definitions: Definitions,
     /// Why the last change could not be read.
     trouble: Option<String>,
 }
@@ -83,8 +77,7 @@ impl<'c> OwnerTree<'c> {
             index: Informer::default(),
             loaded,
             publishing: HashMap::new(),
-            definitions: None,
-            looks: 0,
+            definitions: Definitions::default(),
             trouble: None,
         };
         // What the root refers to is known already, so that everything is listed once.
@@ -188,28 +181,12 @@ impl<'c> OwnerTree<'c> {
 
     /// Waits until something changes; [`OwnerTree::refresh`] takes it over. Waiting may be cancelled.
     pub(crate) async fn changed(&mut self) {
-        if self.definitions.is_none() {
-            let kind = self.kinds.iter().find(|kind| kind.gvk.is_same_kind(&kinds::crd()));
-            let kinds = kind.map(|kind| (kind.clone(), Selection::default()));
-            self.definitions = Some(self.cluster.informers.list(kinds).await);
-        }
-        let Some(definitions) = &mut self.definitions else { return };
         tokio::select! {
             () = self.index.changed() => return,
-            () = definitions.changed() => self.looks = LOOKS,
-            () = tokio::time::sleep(LOOK_AGAIN), if self.looks > 0 => {}
+            () = self.definitions.changed(self.cluster, &self.kinds) => {}
         }
         // Asked for again by the refresh.
-        self.cluster.session.invalidate_discovery();
         self.kinds.clear();
-    }
-
-    /// Whether discovery lists every kind that is defined.
-    fn knows_all_definitions(&self) -> bool {
-        let names: BTreeSet<String> = self.kinds.iter().map(Resource::crd_name).collect();
-        let shelves = self.definitions.iter().flat_map(Informer::shelves).collect::<Vec<_>>();
-        let mut defined = shelves.iter().flat_map(|shelf| shelf.content().all());
-        defined.all(|definition| names.contains(&*definition.name))
     }
 
     /// Takes over what has changed. The deletion of the root object is a failure.
@@ -235,7 +212,7 @@ impl<'c> OwnerTree<'c> {
     async fn take_over(&mut self) -> Result<(), cluster::Error> {
         if self.kinds.is_empty() {
             self.kinds = kinds_to_list(self.cluster.session.resources().await?);
-            self.looks = if self.knows_all_definitions() { 0 } else { self.looks.saturating_sub(1) };
+            self.definitions.look_at(&self.kinds);
             self.index = self.list_covered().await;
         }
         self.loaded.retain(&self.root.uids());
