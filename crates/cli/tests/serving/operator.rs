@@ -18,9 +18,13 @@ struct Place {
 
 impl Place {
     async fn new(test: &str) -> Self {
+        Self::on(Sandbox::shared(), test).await
+    }
+
+    async fn on(sandbox: &Sandbox, test: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let namespace = Sandbox::shared().namespace(test).await;
-        let kubeconfig = Sandbox::shared().operator_kubeconfig(&namespace, folder.path()).await;
+        let namespace = sandbox.namespace(test).await;
+        let kubeconfig = sandbox.operator_kubeconfig(&namespace, folder.path()).await;
         let kubeconfig = kubeconfig.to_str().unwrap().to_owned();
         Self { namespace, kubeconfig, folder }
     }
@@ -31,6 +35,34 @@ impl Place {
         command.args(["--kubeconfig", &self.kubeconfig, "--namespace", self.namespace.name()]);
         command.args(arguments);
         command
+    }
+
+    /// An object becomes ready and goes again, with kubectl alone, while a server and an operator run with these options.
+    async fn lives(&self, server: &[&str], operator: &[&str], object: &Value, named: &str) {
+        let keys = self.folder.path().join("keys");
+        let mut cloud = plimsoll(&["oci-server", "--key-dir", keys.to_str().unwrap(), "--retry-after=1"]);
+        cloud.args(server);
+        let mut cloud = Running::answering(cloud);
+        let announced: Value = serde_json::from_str(&cloud.line()).unwrap();
+        let mut command =
+            self.operator(&["--health-address=off", "--oci-endpoint", announced["url"].as_str().unwrap()]);
+        command.args(operator).env("OCI_CONFIG_FILE_PATH", announced["configFile"].as_str().unwrap());
+        let mut operator = Running::logging(command);
+        operator.until("the operator is ready");
+        let mut object = object.clone();
+        if object["spec"]["compartmentId"].is_string() {
+            object["spec"]["compartmentId"] = announced["compartment"].clone();
+        }
+        self.namespace.apply_as("another-manager", &object).await;
+        let kubectl = |arguments: &[&str]| self.namespace.kubectl(arguments);
+        let ready = kubectl(&["wait", "--for=condition=Ready", named, "--timeout=60s"]);
+        assert!(ready.as_ref().is_ok_and(|it| it.ends_with(" condition met\n")), "{ready:?}");
+        let gone = kubectl(&["delete", named, "--wait", "--timeout=60s"]);
+        assert!(gone.is_ok(), "{gone:?}");
+        let (code, rest) = operator.end_by("-TERM");
+        assert_eq!(code, Some(0), "{rest}");
+        let warnings: Vec<&str> = rest.lines().filter(|line| line.contains(r#""level":"WARN""#)).collect();
+        assert!(warnings.is_empty(), "{warnings:#?}");
     }
 }
 
@@ -60,30 +92,54 @@ async fn a_signal_shuts_it_down_and_logs_are_json() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_queue_is_created_and_deleted_with_kubectl_alone() {
     let place = Place::new("queue").await;
-    let keys = place.folder.path().join("keys");
-    let mut cloud =
-        Running::answering(plimsoll(&["oci-server", "--key-dir", keys.to_str().unwrap(), "--retry-after=1"]));
-    let announced: Value = serde_json::from_str(&cloud.line()).unwrap();
-    let mut operator =
-        place.operator(&["--health-address=off", "--oci-endpoint", announced["url"].as_str().unwrap()]);
-    operator.env("OCI_CONFIG_FILE_PATH", announced["configFile"].as_str().unwrap());
-    let mut operator = Running::logging(operator);
-    operator.until("the operator is ready");
     let queue = json!({
         "apiVersion": "queue.oracle.com/v1beta1", "kind": "Queue", "metadata": { "name": "orders" },
-        "spec": { "displayName": "orders", "compartmentId": announced["compartment"] },
+        "spec": { "displayName": "orders", "compartmentId": "the server's" },
     });
-    place.namespace.apply_as("another-manager", &queue).await;
-    let kubectl = |arguments: &[&str]| place.namespace.kubectl(arguments);
-    let ready =
-        kubectl(&["wait", "--for=condition=Ready", "queues.queue.oracle.com/orders", "--timeout=60s"]);
-    assert_eq!(ready.as_deref(), Ok("queue.queue.oracle.com/orders condition met\n"));
-    let gone = kubectl(&["delete", "queues.queue.oracle.com/orders", "--wait", "--timeout=60s"]);
-    assert!(gone.is_ok(), "{gone:?}");
-    let (code, rest) = operator.end_by("-TERM");
-    assert_eq!(code, Some(0), "{rest}");
-    let warnings: Vec<&str> = rest.lines().filter(|line| line.contains(r#""level":"WARN""#)).collect();
-    assert!(warnings.is_empty(), "{warnings:#?}");
+    place.lives(&[], &[], &queue, "queues.queue.oracle.com/orders").await;
+}
+
+/// Descriptions of a third party, and no code.
+const TOPICS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/tests/operations/topic.json");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_third_party_adds_a_kind_with_a_file() {
+    let place = Place::new("third-party").await;
+    let mut install = plimsoll(&["crds", "--controllers=oci", "--kinds", TOPICS, "--apply"]);
+    let installed = install.env("KUBECONFIG", Sandbox::shared().kubeconfig()).output().unwrap();
+    assert!(installed.status.success(), "{}", transcript(&installed));
+    let topic = json!({
+        "apiVersion": "thirdparty.oracle.com/v1beta1", "kind": "Topic", "metadata": { "name": "news" },
+        "spec": { "forumId": "f1", "title": "News" },
+    });
+    place
+        .lives(&["--kinds", TOPICS], &["--oci-kinds", TOPICS], &topic, "topics.thirdparty.oracle.com/news")
+        .await;
+}
+
+/// One that is embedded and not installed by default. The definitions would be seen by other tests.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_derived_kind_is_served_once_it_is_installed() {
+    let sandbox = Sandbox::dedicated("derived");
+    let place = Place::on(&sandbox, "derived").await;
+    let kind = "capacitymanagement/OccCapacityRequest";
+    let mut install = plimsoll(&["crds", "--controllers=oci", "--kinds", kind, "--apply"]);
+    let installed = install.env("KUBECONFIG", sandbox.kubeconfig()).output().unwrap();
+    insta::assert_snapshot!(transcript(&installed), @r"
+    exit 0
+    served occcapacityrequests.capacitymanagement.oracle.com
+    ");
+    let request = json!({
+        "apiVersion": "capacitymanagement.oracle.com/v1beta1", "kind": "OccCapacityRequest",
+        "metadata": { "name": "more" },
+        "spec": {
+            "displayName": "more", "compartmentId": "the server's", "namespace": "COMPUTE", "region": "us-phoenix-1",
+            "dateExpectedCapacityHandover": "2027-01-02T03:04:05Z",
+            "details": [{ "demandQuantity": 1, "resourceName": "a", "resourceType": "b", "workloadType": "GENERIC" }],
+        },
+    });
+    let named = "occcapacityrequests.capacitymanagement.oracle.com/more";
+    place.lives(&["--kinds", kind], &[], &request, named).await;
 }
 
 #[test]
