@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_holds_an_object_is_told() {
+    fn the_progress_says_what_holds_an_object() {
         let check = |finalizers: &[&str], content: &[(&str, usize)], live: Json, expected: &str| {
             let finalizers: Vec<String> = finalizers.iter().map(|name| (*name).to_owned()).collect();
             let content: Vec<_> = content.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();

@@ -36,7 +36,7 @@ async fn an_unknown_connection_or_body_is_deferred_where_terraform_allows_it() {
     reads("");
     let deferred = case.workspace.plan(&["-allow-deferral"]).expect_success().text();
     assert!(deferred.contains("1 to add"), "{deferred}");
-    // Another client is told why, and reads during the apply if it has to.
+    // Without that the error says why, and a read that has to wait is made during the apply.
     let failed = case.workspace.plan(&[]).expect_failure().text();
     assert!(failed.contains("Error: Connection Not Known Yet"), "{failed}");
     assert!(!failed.contains("Missing Cluster Connection Configuration"), "{failed}");

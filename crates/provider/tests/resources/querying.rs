@@ -90,29 +90,29 @@ data: {level: info}
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configuration_for_another_context_has_no_defaults_and_says_what_to_add() {
+async fn a_configuration_for_another_context_has_no_defaults_and_needs_its_cluster() {
     let sandbox = testkit::Sandbox::shared();
     let context = String::from_utf8(sandbox.kubectl(&["config", "current-context"]).stdout).unwrap();
     let case = Case::new("generate-context", Client::terraform_1_14()).await;
-    let claim = json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {
-            "accessModes": ["ReadWriteOnce"], "storageClassName": "none", "resources": {"requests": {"storage": "1Gi"}},
-        },
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+        "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
     });
-    case.namespace.apply_as("team", &claim).await;
+    case.namespace.apply_as("team", &service).await;
     case.provider("");
-    let id = format!("{}:{}:v1/PersistentVolumeClaim:data", context.trim(), case.namespace.name());
-    let import = format!("import {{\n  to = k8sconnect_object.data\n  id = {id:?}\n}}\n");
+    let id = format!("{}:{}:v1/Service:web", context.trim(), case.namespace.name());
+    let import = format!("import {{\n  to = k8sconnect_object.web\n  id = {id:?}\n}}\n");
     case.workspace.write("import.tf", &import);
     let mut command = case.workspace.command();
     command.env("KUBECONFIG", sandbox.kubeconfig());
     command.args(["plan", "-no-color", "-input=false", "-generate-config-out=generated.tf"]);
     let planned = Run::from_output("plan", &command.output().unwrap()).expect_failure().text();
-    assert!(planned.contains("Connection Left Out") && planned.contains("Add `cluster`"), "{planned}");
-    assert!(!planned.contains("Defaults Not Removed"), "{planned}");
+    // Terraform drops the warnings of a configuration that it generates, so the error has to say what to do.
+    assert!(planned.contains("Missing Cluster Connection Configuration"), "{planned}");
+    assert!(planned.contains("Set `cluster` here"), "{planned}");
     let generated = std::fs::read_to_string(case.workspace.path("generated.tf")).unwrap();
-    assert!(generated.contains("storage: 1Gi") && !generated.contains("volumeMode"), "{generated}");
-    assert!(!generated.contains("pvc-protection"), "{generated}");
+    assert!(generated.contains("port: 80") && !generated.contains("sessionAffinity"), "{generated}");
+    assert!(!generated.contains("kubeconfig"), "{generated}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
