@@ -80,12 +80,11 @@ impl Replacement {
             0 => String::new(),
             more => format!("\n  and {more} more"),
         };
-        let listed: Vec<String> = lines.iter().take(MOST_LOST).map(|line| format!("\n  {line}")).collect();
-        let listed = listed.concat();
+        let listed = lines[..lines.len().min(MOST_LOST)].join("\n  ");
         let title = format!("{target} is replaced, and loses fields of other managers");
         let warning = Diagnostic::warning(codes::REPLACES_FIELDS, title)
             .object(target.to_string())
-            .detail(format!("The new object does not have what other managers hold now:\n{listed}{more}"))
+            .detail(format!("The new object does not have what other managers hold now:\n\n  {listed}{more}"))
             .hint("Write the fields that have to stay into the file.");
         Some(warning)
     }
