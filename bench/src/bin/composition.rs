@@ -16,7 +16,7 @@ use bench::{Figure, OURS, Outcome, Role, Run, Unit, median, megabytes, say};
 use futures::{StreamExt as _, stream};
 
 const SANDBOX: &str = "bench-composition";
-/// As many claims as are created at a time.
+/// How many claims are created at a time.
 const IN_FLIGHT: usize = 20;
 const CLAIMS: usize = 200;
 const SINGLE: usize = 10;

@@ -22,9 +22,9 @@ const CLAIMS: usize = 2500;
 const QUEUES: usize = 10_000;
 /// The number of claims whose time is the yardstick.
 const FEW: usize = 200;
-/// As many objects as are created at a time.
+/// How many objects are created at a time.
 const IN_FLIGHT: usize = 20;
-/// As many users' changes as are timed.
+/// How many changes by users are timed.
 const CHANGES: usize = 5;
 /// Nothing has been written for this long: all is settled.
 const QUIET: Duration = Duration::from_secs(5);

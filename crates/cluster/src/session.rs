@@ -197,7 +197,7 @@ impl Session {
     }
 }
 
-/// The error for a kind missing from `fresh`; a group whose server is down is no evidence.
+/// The error for a kind missing from `fresh`; a group whose server is down is not evidence.
 fn missing(verb: Verb, subject: Subject, gvk: &GroupVersionKind, fresh: &Catalog) -> Error {
     let kind = if fresh.is_stale(gvk.group()) {
         ErrorKind::UnexpectedResponse {

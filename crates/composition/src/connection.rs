@@ -98,7 +98,7 @@ pub fn propagate(
     Ok(Some(secret(claim, namespace, name, &details)))
 }
 
-/// The data of a Secret object; a value that is no base64 is left out.
+/// The data of a Secret object; a value that is not base64 is left out.
 pub fn data(secret: &Object) -> SecretData {
     manifest::secret::decoded(secret).map(|(key, value)| (key.clone(), value)).collect()
 }

@@ -63,7 +63,7 @@ fn content_of_composite(xr: &Object) -> Object {
         if let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut) {
             conditions
                 .retain(|condition| !condition.get("type").and_then(Value::as_str).is_some_and(is_system));
-            // Writing a condition moves its generation, which is no news.
+            // Writing a condition moves its generation, which is not news.
             for condition in conditions.iter_mut().filter_map(Value::as_object_mut) {
                 condition.remove("observedGeneration");
             }

@@ -38,9 +38,9 @@ impl Effect {
     }
 }
 
-/// As many groups of XRs are described; the others are counted.
+/// How many groups of XRs are described; the others are counted.
 const MOST_GROUPS: usize = 8;
-/// As many fields of one kind are named; more are counted.
+/// How many fields of one kind are named; the others are counted.
 const MOST_FIELDS: usize = 2;
 
 /// The sentence, for the effects on each XR; nothing if there are none.

@@ -64,7 +64,7 @@ fn tenant(xr: Composite<'_>) -> Option<String> {
     own.or_else(of_claim).or_else(|| object::label(xr.object, LABEL_CLAIM_NAMESPACE).map(str::to_owned))
 }
 
-/// Colons would make it an account of another namespace, and what is no text for a header cannot be sent.
+/// Colons would make it an account of another namespace, and what is not valid in a header cannot be sent.
 fn is_name(name: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let ends = [name.bytes().next(), name.bytes().last()];

@@ -53,7 +53,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Broken> {
 }
 
 fn not_text(name: &str, broken: Broken) -> Diagnostic {
-    // What follows is no text, so there is nothing to show after the place.
+    // What follows is not text, so there is nothing to show after the place.
     let end = Span::new(broken.text.len(), broken.text.len());
     let source = Source::new(name, broken.text);
     Diagnostic::error(codes::NOT_TEXT, format!("{name} is not text"))

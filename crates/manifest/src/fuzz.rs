@@ -82,5 +82,5 @@ fn check_diagnostic(diagnostic: &Diagnostic) {
 
 /// Slicing fails if an end is outside of the text or inside a character.
 fn check_span(source: &Source, span: Span) {
-    assert!(source.text().get(span.start..span.end).is_some(), "{span:?} is no part of the text");
+    assert!(source.text().get(span.start..span.end).is_some(), "{span:?} is not part of the text");
 }

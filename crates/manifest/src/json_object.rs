@@ -156,6 +156,6 @@ pub fn from_value(value: Value) -> Object {
 pub fn object(literal: Value) -> Object {
     match literal {
         Value::Object(object) => object,
-        other => unreachable!("the literal is no object: {other}"),
+        other => unreachable!("the literal is not an object: {other}"),
     }
 }

@@ -21,7 +21,7 @@ pub fn is_secret(object: &Value) -> bool {
     object["apiVersion"] == "v1" && object["kind"] == "Secret"
 }
 
-/// The data of a Secret by name, decoded. A value that is no base64 is left out.
+/// The data of a Secret by name, decoded. A value that is not base64 is left out.
 pub fn decoded(secret: &Map<String, Value>) -> impl Iterator<Item = (&String, Vec<u8>)> {
     let data = secret.get("data").and_then(Value::as_object).into_iter().flatten();
     data.filter_map(|(name, value)| Some((name, BASE64_STANDARD.decode(value.as_str()?).ok()?)))
@@ -39,7 +39,7 @@ pub fn encoded(bytes: &[u8]) -> String {
 
 /// Moves what a Secret writes under `stringData` to `data`, where it wins over what stands there, as in the API server.
 ///
-/// Other objects stay as they are, and so does a value that is no string: the API server says best what is wrong with it.
+/// Other objects stay as they are, and so does a value that is not a string: the API server says best what is wrong with it.
 pub fn normalise(object: &mut Value) {
     if !is_secret(object) {
         return;

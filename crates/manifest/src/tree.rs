@@ -298,7 +298,7 @@ impl<'t, 'l> Builder<'t, 'l> {
             // Without content the span begins at the header, whose own line break does not count.
             return value.len() >= text[place.start..].matches('\n').count();
         }
-        // The span begins where the indentation ends, and a last line of mere indentation is no part of the value.
+        // The span begins where the indentation ends, and a last line of mere indentation is not part of the value.
         let line_start = |at: usize| text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         text.len() - line_start(text.len()) > place.start - line_start(place.start)
     }

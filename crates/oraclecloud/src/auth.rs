@@ -115,7 +115,7 @@ impl Credentials {
     }
 }
 
-/// Passes what is loaded to `take`, and loads it first if a file has changed. Checking a few small files is no reason to
+/// Passes what is loaded to `take`, and loads it first if a file has changed. Checking a few small files is not a reason to
 /// leave the thread.
 fn with_loaded<T>(
     source: &Source,

@@ -252,14 +252,14 @@ impl Kind {
                 operations: pairs(&description.operation_types),
             })
         };
-        let decisions = operations::Kind {
+        let decided = operations::Kind {
             name: &description.name,
             strategy,
             states: pairs(&description.states),
             retry_tokens: description.retry_token,
         };
         let label = format!("{}/{}", service.name, description.name).leak();
-        Self { service, description, decisions, label }
+        Self { service, description, decisions: decided, label }
     }
 
     /// The description itself, for as long as the program runs.

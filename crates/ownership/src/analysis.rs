@@ -51,7 +51,7 @@ pub struct ValueChange {
 }
 
 impl FieldTransition {
-    /// A value that is already as planned is no reason to warn, whichever manager set it.
+    /// A value that is already as planned is not a reason to warn, whichever manager set it.
     pub fn level(&self) -> Level {
         match self.row.level() {
             Level::Warning if self.change.is_none() => Level::Silent,

@@ -153,7 +153,7 @@ mod tests {
             let (one, other) = (hub.ask(once.clone()).await, hub.ask(once).await);
             assert!(one.version < other.version && other.answer.is_some());
             assert_eq!(counter.asked.get(), 3);
-            // What was pasted is no key of anything.
+            // What was pasted is not a key of anything.
             let pasted = Question::Plan(Some("kind: Secret".to_owned()));
             let _one = hub.follow(pasted.clone()).await;
             let _other = hub.follow(pasted).await;

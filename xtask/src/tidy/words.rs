@@ -10,7 +10,7 @@ use super::files::{read, rust_files, tracked};
 
 static TELL_TALES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)(?:\b|_)(somebody|nobodys?|whoever|gone over|is since|told|bar \d)(?:\b|_)(?: ?(apart|from))?",
+        r"(?i)(?:\b|_|//)(somebody|nobodys?|whoever|gone over|is since|does not go with|told|bar \d|/ as many)(?:\b|_)(?: ?(apart|from))?",
     )
     .expect("a constant pattern")
 });
@@ -58,5 +58,7 @@ mod tests {
         check("told apart, told twice", true);
         check("fn ours_are_told_from_theirs() {", false);
         check("/// Bar 4: at once.", true);
+        check("/// As many as are read at a time.", true);
+        check("/// Twice as many.", false);
     }
 }

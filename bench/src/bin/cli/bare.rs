@@ -11,7 +11,7 @@ use manifest::Limits;
 
 use super::subject::Subject;
 
-/// As many as `plimsoll apply` has under way.
+/// How many requests `plimsoll apply` has in flight.
 const IN_FLIGHT: usize = 16;
 
 /// How long it takes to send every object of `subject`, which is new, and to hear the answers.

@@ -102,7 +102,7 @@ impl Peer {
 }
 
 impl Resources<'_> {
-    /// As many resources of Terraform itself, with the same texts.
+    /// The same number of resources of Terraform itself, with the same texts.
     pub(crate) fn terraform_data(&self) -> String {
         format!(
             "resource \"terraform_data\" \"settings\" {{\n  count = {}\n  input = {}\n}}\n",

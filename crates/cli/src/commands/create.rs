@@ -45,7 +45,7 @@ pub(super) fn run(args: &Create, printer: &mut Printer) -> Outcome {
                 async move {
                     let created = work.await;
                     let shown = in_flight.beside(|| printer.borrow_mut().progress_line(created.line()));
-                    // A closed terminal is no reason to stop requests.
+                    // A closed terminal is not a reason to stop requests.
                     if let Err(error) = shown {
                         unwritten.borrow_mut().get_or_insert(error);
                     }

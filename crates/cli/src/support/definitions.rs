@@ -13,7 +13,7 @@ use super::kinds;
 const LOOKS: u32 = 5;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The definitions of kinds; watched from the first time that somebody waits for a change.
+/// The definitions of kinds; watched from the first time that a caller waits for a change.
 #[derive(Default)]
 pub(crate) struct Definitions {
     watched: Option<Informer<Records>>,

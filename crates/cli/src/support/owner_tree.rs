@@ -229,7 +229,7 @@ impl<P: Population> TreeBuilder<'_, P> {
             let members = self.population.members_of(&membership);
             children.extend(members.into_iter().filter_map(|member| self.node(member)));
         }
-        // One that does not exist yet is no problem: it is written once there is something to connect to.
+        // One that does not exist yet is not a problem: it is written once there is something to connect to.
         if let Some(secret) = references::connection_secret(object) {
             match self.population.referred(&secret) {
                 Lookup::Found(found) => children.extend(self.node(found)),

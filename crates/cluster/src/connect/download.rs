@@ -15,7 +15,7 @@ use super::streams::ResponseBody;
 use super::transport::{Transport, TransportError};
 use super::{ConnectError, Environment, proxy};
 
-/// As many as browsers follow.
+/// How many redirects browsers follow.
 const MAX_REDIRECTS: usize = 20;
 /// As in kubectl.
 const ATTEMPTS: usize = 3;

@@ -160,7 +160,7 @@ fn is_conversion(message: &str) -> bool {
 
 /// Whether every finding is about an immutable field.
 ///
-/// The word "forbidden" is no evidence: most forbidden values are merely not allowed, and treating them as immutable
+/// The word "forbidden" is not evidence: most forbidden values are merely not allowed, and treating them as immutable
 /// would destroy an object because of a typo.
 fn is_immutable(status: &ApiStatus) -> bool {
     let causes = &status.details.causes;

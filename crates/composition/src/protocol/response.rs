@@ -35,7 +35,7 @@ impl RunResponse {
 pub struct ResponseMeta {
     /// The tag of the request.
     pub tag: String,
-    /// How long the response is valid; absent or zero is no opinion, and so is a negative duration on the wire.
+    /// How long the response is valid; absent or zero is not an opinion, and so is a negative duration on the wire.
     pub ttl: Option<Duration>,
 }
 

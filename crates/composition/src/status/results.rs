@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::pipeline::{Failure, Outcome, StepOutput};
 use crate::protocol::{FunctionResult, Severity, Target};
 
-/// As many results as a status keeps.
+/// How many results a status keeps.
 pub(super) const MAX_ENTRIES: usize = 20;
 const MAX_BYTES: usize = 1024;
 

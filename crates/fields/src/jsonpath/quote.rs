@@ -67,7 +67,7 @@ fn push(bytes: &mut Vec<u8>, character: char) {
     bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// The bytes as text; each byte that is no part of a character becomes a replacement character, as when Go writes
+/// The bytes as text; each byte that is not part of a character becomes a replacement character, as when Go writes
 /// such a string as JSON.
 fn with_replacements(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());

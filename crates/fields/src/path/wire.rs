@@ -24,7 +24,7 @@ pub enum ElementError {
         /// What is wrong with the JSON.
         source: serde_json::Error,
     },
-    /// What follows `i:` is no position.
+    /// What follows `i:` is not a position.
     #[error("path element {element:?} holds no list position")]
     Index {
         /// The element as it came.

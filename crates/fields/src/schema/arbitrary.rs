@@ -48,7 +48,7 @@ fn value_of(definition: &'static Definition, depth: u32, dice: &mut Dice) -> Val
             Value::String(_) => json!({}),
             other => other,
         },
-        Definition::Named(_) => unreachable!("a resolved definition is no name"),
+        Definition::Named(_) => unreachable!("a resolved definition is not a name"),
     }
 }
 

@@ -77,7 +77,7 @@ impl Decision<'_> {
                 && last.record.normalized_class == Class::Succeeded
         });
         let fruitless = match (class, record.phase) {
-            // What a failed create left behind is deleted before the next create; that is no progress either.
+            // What a failed create left behind is deleted before the next create; that is not progress either.
             (Class::Succeeded, Phase::Delete) => before,
             (Class::Succeeded, Phase::Update) if is_repeat => before + 1,
             (Class::Succeeded, _) => 0,

@@ -359,7 +359,7 @@ fn sealed(answer: &impl Serialize, key: &str) -> Result<String, Refusal> {
     if packed.len() > wire::MAX_ANSWER / 4 * 3 {
         return Err(Refusal::TooLarge);
     }
-    seal::seal(key, packed).map_err(|_| Refusal::Refused("its key is no public key".to_owned()))
+    seal::seal(key, packed).map_err(|_| Refusal::Refused("its key is not a public key".to_owned()))
 }
 
 /// Opens the answer to a request.

@@ -13,7 +13,7 @@ use super::leadership::{Leadership, NotLeading};
 
 /// More writes at once would only queue up at the API server, which then rejects some.
 const MAX_CONCURRENT_WRITES: usize = 24;
-/// As many more are for what users have just asked for, which does not wait behind everything that is merely due.
+/// How many more are for what users have just asked for, which does not wait behind everything that is merely due.
 const RESERVED_WRITES: usize = 8;
 
 /// How often an edit is tried while other writers are first.

@@ -113,7 +113,7 @@ fn every_row_is_reached_by_what_happens_in_a_cluster() {
         (&held,    body(4), "",     theirs(8),  mine(4),    (15, Warning)),
         // Another manager already set what we are about to set: classified, never a warning.
         (&held,    body(8), "",     theirs(8),  mine(8),    (15, Silent)),
-        // A new co-holder of the same value is no change.
+        // A new co-holder of the same value is not a change.
         (&held,    body(3), "",     deployment(Some(3), None, &[(US, REPLICAS), ("hpa", REPLICAS)]), mine(3), (12, Silent)),
         // Another manager removed the field.
         (&held,    body(3), "",     deployment(None, None, &[]), mine(3), (13, Warning)),

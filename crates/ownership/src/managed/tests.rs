@@ -45,7 +45,7 @@ fn holders_are_those_who_decide_the_value() {
     check(&["spec", "paused"], &[]);
 }
 
-/// Taking a key by force leaves the map with the manager that created it, and that alone is no reason to hold its keys.
+/// Taking a key by force leaves the map with the manager that created it, and that alone is not a reason to hold its keys.
 #[test]
 fn a_map_whose_keys_were_taken_from_a_manager_is_not_held_by_it_as_a_whole() {
     let entry = |manager: &str, fields: Value| json!({ "manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields });

@@ -31,7 +31,7 @@ pub(super) fn decode(value: Option<&proto::DynamicValue>, ty: &Type) -> Result<O
     }
 }
 
-/// A value that is no object: an argument of a function.
+/// A value that is not an object: an argument of a function.
 pub(super) fn decode_value(value: &proto::DynamicValue, ty: &Type) -> Result<Value, Diagnostics> {
     msgpack::decode(&value.msgpack, ty).map_err(|error| invalid_value("Terraform sent", &error))
 }

@@ -100,7 +100,7 @@ pub(in crate::commands) async fn delete_all(
         async move {
             let result = work.await;
             let shown = in_flight.beside(|| printer.borrow_mut().progress_line(line(target, &result)));
-            // A closed terminal is no reason to stop deletions.
+            // A closed terminal is not a reason to stop deletions.
             if let Err(error) = shown {
                 unwritten.borrow_mut().get_or_insert(error);
             }

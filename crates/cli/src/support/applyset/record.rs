@@ -20,7 +20,7 @@ use super::MANAGER;
 pub(crate) const OF_SET: &str = "plimsoll.dev/applyset-record";
 /// What a Secret holds before base64 makes it a third longer: 512 KiB then.
 const PART: usize = 384 << 10;
-/// More is no record of ours.
+/// More is not a record of ours.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Where the record of a set is.

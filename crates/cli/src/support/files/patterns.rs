@@ -10,7 +10,7 @@ use super::unreadable;
 use crate::codes;
 use crate::support::exit::Failure;
 
-/// The paths that a pattern matches, sorted; a path that exists, or is no pattern, stands for itself.
+/// The paths that a pattern matches, sorted; a path that exists, or is not a pattern, stands for itself.
 pub(super) fn expand(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let text = path.to_string_lossy();
     if !is_pattern(&text) || path.exists() {

@@ -44,7 +44,7 @@ fn compare(text: &mut String, target: &ObjectRef, before: Option<&Value>, after:
     let _infallible = write!(text, "{difference}");
 }
 
-/// What the API server would choose anew is no part of the outcome.
+/// What the API server would choose anew is not part of the outcome.
 fn without_allocated(object: &ObjectReport, after: &Value) -> Value {
     let changes = match &object.state {
         ObjectState::Known(preview) => &preview.changes,

@@ -48,7 +48,7 @@ fn each_difference_has_a_reason_and_an_object_that_shows_it() {
         assert_eq!(first, Some(index), "{example}");
         assert_eq!(is_ready(&object(example.clone())), ready, "{example}");
         let elsewhere = matches!(Health::of(&example, false), Health::Ready | Health::NoStatus);
-        assert_ne!(elsewhere, ready, "{example} is no difference");
+        assert_ne!(elsewhere, ready, "{example} is not a difference");
     }
 }
 

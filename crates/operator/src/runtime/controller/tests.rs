@@ -186,7 +186,7 @@ async fn a_failing_key_backs_off_and_a_success_ends_that() {
     let watching = script.later(seconds(40), |script| assert_eq!(script.queue.failing(), ["a"]));
     let (log, ()) = tokio::join!(script.run(seconds(600)), watching);
     let gaps: Vec<u64> = log.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-    // 10, 20 and 40 seconds, each up to a tenth less; a conflict is retried at once and is no failure.
+    // 10, 20 and 40 seconds, each up to a tenth less; a conflict is retried at once and is not a failure.
     let bounds = [9..=10, 18..=20, 36..=40, 0..=1, 100..=100, 9..=10];
     assert!(gaps.len() == 6 && gaps.iter().zip(bounds).all(|(gap, bound)| bound.contains(gap)), "{gaps:?}");
     assert!(script.queue.failing().is_empty());

@@ -439,7 +439,7 @@ fn a_change_of_what_is_not_shown_is_sent_once() {
 }
 
 #[test]
-fn a_change_of_what_is_neither_shown_nor_updated_is_told_with_its_path() {
+fn a_change_of_what_is_neither_shown_nor_updated_is_reported_with_its_path() {
     let mut tried = Vec::new();
     for kind in every_kind().filter(|kind| kind.id_field == "id") {
         let mut asked = spec(kind, None, Extent::Everything);
