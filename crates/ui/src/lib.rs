@@ -71,19 +71,19 @@ impl Server {
     }
 }
 
-/// Host and port for a browser: the name that it is meant to use, or else an address that can be reached. That every address is
-/// listened on is none.
+/// Host and port for a browser on this machine if only that can connect, and else the name that browsers are meant to use. The
+/// address that stands for all addresses cannot be opened.
 fn place(listen: SocketAddr, host: Option<&str>) -> String {
     let port = listen.port();
     match (host, listen.ip()) {
-        (Some(host), _) => format!("{host}:{port}"),
-        (None, IpAddr::V4(ip)) if ip.is_unspecified() => {
+        (Some(host), ip) if !ip.is_loopback() => format!("{host}:{port}"),
+        (_, IpAddr::V4(ip)) if ip.is_unspecified() => {
             SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string()
         }
-        (None, IpAddr::V6(ip)) if ip.is_unspecified() => {
+        (_, IpAddr::V6(ip)) if ip.is_unspecified() => {
             SocketAddr::from((Ipv6Addr::LOCALHOST, port)).to_string()
         }
-        (None, _) => listen.to_string(),
+        _ => listen.to_string(),
     }
 }
 
@@ -101,6 +101,7 @@ mod tests {
         check("0.0.0.0:8080", None, "127.0.0.1:8080");
         check("[::]:8080", None, "[::1]:8080");
         check("0.0.0.0:8080", Some("ops.example.org"), "ops.example.org:8080");
-        check("127.0.0.1:8080", Some("ops.example.org"), "ops.example.org:8080");
+        // A proxy or a tunnel has that name, at a port of its own.
+        check("127.0.0.1:8080", Some("ops.example.org"), "127.0.0.1:8080");
     }
 }
