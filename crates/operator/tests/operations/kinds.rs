@@ -297,10 +297,12 @@ async fn a_status_is_shown_in_columns_and_found_by_kubectl_wait() {
     let created = queues.create(&PostParams::default(), &queue).await.unwrap();
     queue.metadata = created.metadata;
     queues.replace_status("orders", &PostParams::default(), &queue).await.unwrap();
-    let shown = namespace.kubectl(&["get", "queues", "--output=wide"]).unwrap();
+    let shown = namespace.kubectl(&["get", "queues.queue.oracle.com", "--output=wide"]).unwrap();
     let rows: Vec<Vec<&str>> =
         shown.lines().map(|line| line.split_whitespace().rev().skip(1).collect()).collect();
     assert_eq!(rows[0], ["OCID", "PERCENT", "OPERATION", "READY", "STATUS", "DISPLAYNAME", "NAME"]);
     assert_eq!(rows[1], ["ocid1.queue.oc1..q", "40.5", "update", "True", "Provisioning", "orders", "orders"]);
-    namespace.kubectl(&["wait", "--for=condition=Ready", "--timeout=30s", "queue/orders"]).unwrap();
+    namespace
+        .kubectl(&["wait", "--for=condition=Ready", "--timeout=30s", "queue.queue.oracle.com/orders"])
+        .unwrap();
 }

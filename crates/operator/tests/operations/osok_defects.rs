@@ -81,7 +81,10 @@ async fn conditions_do_not_pile_up_and_are_true() {
     let types: Vec<&Value> =
         ready["status"]["conditions"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
     assert_eq!(types, ["Ready", "Progressing", "Stalled"]);
-    bench.namespace.kubectl(&["wait", "--for=condition=Ready", "--timeout=30s", "queue/orders"]).unwrap();
+    bench
+        .namespace
+        .kubectl(&["wait", "--for=condition=Ready", "--timeout=30s", "queue.queue.oracle.com/orders"])
+        .unwrap();
 }
 
 #[tokio::test]

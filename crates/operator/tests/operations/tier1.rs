@@ -129,6 +129,6 @@ async fn a_name_that_is_taken_is_reported_and_can_be_adopted() {
     let message = text(&condition(&stalled, "Stalled")["message"]);
     assert!(message.contains("AlreadyExists") && message.contains("plimsoll.dev/adopt"), "{message}");
     // Deleting the one that has nothing leaves the other's alone.
-    bench.namespace.kubectl(&["delete", "--timeout=60s", "bucket/second"]).unwrap();
+    bench.namespace.kubectl(&["delete", "--timeout=60s", "bucket.objectstorage.oracle.com/second"]).unwrap();
     assert_eq!(resource(&bench, &owner)["name"], "first");
 }
