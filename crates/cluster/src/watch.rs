@@ -145,7 +145,8 @@ impl Watch {
                 }
                 Ok(None) => {}
                 Err(error) if error.is_server_fault() => {
-                    let why = diag::error_chain(&error);
+                    // Without what was tried, which the caller knows.
+                    let why = diag::error_chain(error.kind());
                     tracing::debug!(kind = %self.gvk, error = why, "the watch was interrupted");
                     self.trouble = Some(why);
                 }
