@@ -57,10 +57,7 @@ impl Results {
 
     /// What they were measured on, and when.
     pub(super) fn measured(&self) -> String {
-        let load: f64 = self.load.parse().unwrap_or_default();
-        let busy =
-            if load > 0.7 { format!(", while the machine was busy (load {load})") } else { String::new() };
-        format!("Measured {} on {}{busy}.", self.date, self.machine)
+        format!("Measured {} on {}, with a load of {} when it began.", self.date, self.machine, self.load)
     }
 
     /// The sizes that were measured, in order.
