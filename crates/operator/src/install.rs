@@ -6,6 +6,7 @@ use std::time::Duration;
 use cluster::{Check, Class, Error, Session, WaitOutcome, Write};
 use manifest::ObjectRef;
 use oraclecloud::Catalogue;
+use ownership::{FieldManager, Observed};
 use serde_json::Value;
 
 use crate::api;
@@ -54,7 +55,7 @@ pub async fn install(
         for policy in crds::policies() {
             let target = policy.as_object().and_then(|policy| ObjectRef::of(policy).ok());
             let target = target.expect("a test reads the manifest");
-            match session.apply(&target, &policy, Write::by(MANAGER).force()).await {
+            match apply(session, &target, &policy).await {
                 // An operator with the rights of `deploy/` has been installed with them.
                 Err(error) if error.class() == Class::InsufficientPermissions => {
                     tracing::info!(object = %target, "left to those who install the operator: it may not write this");
@@ -67,8 +68,8 @@ pub async fn install(
         let name = definition.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         let kind = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a valid kind");
         let target = ObjectRef::new(kind, None, name);
-        let reply = session.apply(&target, &definition, Write::by(MANAGER).force()).await?;
-        installed.push((target, served(Some(&reply.object))));
+        let live = apply(session, &target, &definition).await?;
+        installed.push((target, served(Some(&live))));
     }
     for (target, _) in installed.iter().filter(|(_, served)| *served != Check::Met(())) {
         match session.wait_until(target, SERVED_TIMEOUT, served).await? {
@@ -81,6 +82,18 @@ pub async fn install(
     // Earlier discovery lacks them.
     session.invalidate_discovery();
     Ok(installed.into_iter().map(|(target, _)| target).collect())
+}
+
+/// Applies an object that is not as an earlier start has left it: a restart writes nothing. Returns the live object.
+async fn apply(session: &Session, target: &ObjectRef, body: &Value) -> Result<Value, Error> {
+    // What may be applied and not read is applied.
+    if let Ok(Some(live)) = session.read(target).await
+        && let Ok(live) = Observed::new(live.object)
+        && plan::is_applied(body, &FieldManager::new(MANAGER), &live)
+    {
+        return Ok(live.into_object());
+    }
+    Ok(session.apply(target, body, Write::by(MANAGER).force()).await?.object)
 }
 
 /// Whether the API server serves the kind of a definition.

@@ -65,7 +65,7 @@ pub(super) const ALL: &[Chart] = &[
             rows: &[
                 ("plan", "plan"),
                 ("apply", "apply"),
-                ("no-op plan", "plan without a change"),
+                ("no-op plan", "no-op plan"),
                 ("change all", "change all"),
                 ("destroy", "destroy"),
             ],

@@ -36,6 +36,8 @@ const USES: &[(&str, &[&str])] = &[
             "backoff",
             "diag",
             "manifest",
+            "ownership",
+            "plan",
             "readiness",
             "operations",
             "composition",
