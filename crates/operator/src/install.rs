@@ -7,6 +7,7 @@ use cluster::{Check, Class, Error, Session, WaitOutcome, Write};
 use manifest::ObjectRef;
 use oraclecloud::Catalogue;
 use ownership::{FieldManager, Observed};
+use plan::{Intervention, LastAnswer, Question};
 use serde_json::Value;
 
 use crate::api;
@@ -38,7 +39,7 @@ pub fn definitions(half: Half, kinds: &Catalogue) -> Vec<Value> {
 pub async fn grant(session: &Session, kinds: &Catalogue) -> Result<(), InstallError> {
     for object in kinds.kinds().iter().flat_map(|kind| api::rights(*kind)) {
         let Some(target) = object.as_object().and_then(|object| ObjectRef::of(object).ok()) else { continue };
-        session.apply(&target, &object, Write::by(MANAGER).force()).await?;
+        apply(session, &target, &object).await?;
     }
     Ok(())
 }
@@ -89,9 +90,12 @@ async fn apply(session: &Session, target: &ObjectRef, body: &Value) -> Result<Va
     // What may be applied and not read is applied.
     if let Ok(Some(live)) = session.read(target).await
         && let Ok(live) = Observed::new(live.object)
-        && plan::is_applied(body, &FieldManager::new(MANAGER), &live)
     {
-        return Ok(live.into_object());
+        let is_applied = || plan::is_applied(body, &FieldManager::new(MANAGER), &live);
+        if plan::question(LastAnswer::Forgotten, is_applied, Intervention::Disregarded) == Question::Needless
+        {
+            return Ok(live.into_object());
+        }
     }
     Ok(session.apply(target, body, Write::by(MANAGER).force()).await?.object)
 }

@@ -34,7 +34,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
         for (number, line) in read(root, &file)?.lines().enumerate() {
             findings.extend(tell_tale(line).map(|word| {
                 let name = file.display();
-                format!("{name}:{}: {word:?}: name the person or the program", number + 1)
+                format!("{name}:{}: {word:?}: name the person, the program or the limit", number + 1)
             }));
         }
     }

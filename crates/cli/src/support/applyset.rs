@@ -317,19 +317,11 @@ impl SetPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::support::kinds::tests::resource;
 
     #[test]
     fn a_kind_is_gone_only_if_its_group_responds() {
-        let resource = |kind: &str, namespaced: bool| Resource {
-            gvk: kind.parse().unwrap(),
-            plural: String::new(),
-            singular: String::new(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            namespaced,
-            verbs: Vec::new(),
-        };
-        let resources = [resource("v1/ConfigMap", true), resource("v1/Node", false)];
+        let resources = [resource("v1/ConfigMap", "configmaps", true), resource("v1/Node", "nodes", false)];
         let check = |kinds: &[&str], stale: &[&str], listable: &[&str], unknown: &[&str]| {
             let set = |items: &[&str]| items.iter().map(|&item| item.to_owned()).collect();
             let contents = Contents { kinds: set(kinds), namespaces: set(&["a", "b"]) };

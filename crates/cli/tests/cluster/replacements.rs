@@ -56,15 +56,17 @@ async fn what_other_managers_have_set_is_lost_and_the_plan_says_so() {
     assert!(live["data"]["k"] == "two" && live["metadata"]["annotations"].is_null(), "{live}");
 }
 
+/// A claim whose class cannot be changed.
+pub(super) fn claim(class: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "data" },
+        "spec": { "accessModes": ["ReadWriteOnce"], "storageClassName": class, "resources": { "requests": { "storage": "1Gi" } } },
+    })
+}
+
 #[tokio::test]
 async fn an_object_that_could_not_be_created_again_stays() {
     let ns = namespace().await;
-    let claim = |class: &str| {
-        json!({
-            "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "data" },
-            "spec": { "accessModes": ["ReadWriteOnce"], "storageClassName": class, "resources": { "requests": { "storage": "1Gi" } } },
-        })
-    };
     ns.apply_as("plimsoll", &claim("one")).await;
     let limit = json!({
         "apiVersion": "v1", "kind": "LimitRange", "metadata": { "name": "large" },

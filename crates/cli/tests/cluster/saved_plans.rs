@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
 use crate::program::{in_one_line, in_terminal, plimsoll, run, run_with, transcript, with_input};
+use crate::replacements::claim;
 
 async fn namespace() -> Namespace {
     Sandbox::shared().namespace("cli-saved").await
@@ -277,12 +278,6 @@ async fn an_object_is_replaced_and_what_it_owns_stays_if_that_is_wanted() {
 #[tokio::test]
 async fn what_contains_other_objects_is_not_replaced_and_a_claim_is_with_a_warning() {
     let ns = namespace().await;
-    let claim = |class: &str| {
-        json!({
-            "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "data" },
-            "spec": { "accessModes": ["ReadWriteOnce"], "storageClassName": class, "resources": { "requests": { "storage": "1Gi" } } },
-        })
-    };
     ns.apply_as("plimsoll", &claim("one")).await;
     let planned = run_with(&ns, &["plan", "-f", "-", "--replace"], &claim("two").to_string());
     assert!(

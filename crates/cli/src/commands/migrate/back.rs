@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use cluster::Session;
 use operator::release_health;
 
-use super::crossplane::{done, failed, refuse, stuck};
+use super::crossplane::{done, failed, refuse, scale_down, scale_up, stuck};
 use super::installed::Operator;
 use super::inventory::Inventory;
 use super::{obstacles, switch};
@@ -25,11 +25,7 @@ pub(super) async fn to_crossplane(
     refuse(&obstacles::find_back(inventory), "plimsoll migrate crossplane --back")?;
     let (run_on, stop): (Vec<&Operator>, Vec<&Operator>) =
         inventory.operators.iter().partition(|operator| operator.runs_on());
-    for operator in &stop {
-        if switch::scale_down(session, &operator.0).await.map_err(|error| failed(&error))? {
-            done(printer, &format!("{}: scaled to zero", switch::named(&operator.0)))?;
-        }
-    }
+    scale_down(session, stop.iter().map(|operator| &operator.0), printer).await?;
     let elsewhere: BTreeSet<&str> = run_on.iter().map(|operator| operator.namespace()).collect();
     let stopped = switch::until_plimsoll_stopped(session, &elsewhere, args.timeout).await;
     let left = switch::until_no_pods(session, stop.iter().map(|operator| &operator.0), args.timeout).await;
@@ -40,11 +36,7 @@ pub(super) async fn to_crossplane(
         done(printer, "Plimsoll's operator has stopped")?;
         release(session, printer).await?;
     }
-    for deployment in &inventory.crossplane_deployments {
-        if switch::scale_up(session, deployment).await.map_err(|error| failed(&error))? {
-            done(printer, &format!("{}: scaled up", switch::named(deployment)))?;
-        }
-    }
+    scale_up(session, &inventory.crossplane_deployments, printer).await?;
     let running = switch::until_crossplane(session, true, args.timeout).await;
     if !running.map_err(|error| failed(&error))? {
         return Err(stuck(

@@ -3,6 +3,7 @@
 //! Crossplane has no switch per XRD, so the whole engine is switched. Its providers and functions go on running.
 
 use cluster::{Error, Session};
+use composition::protocol::Object;
 use diag::Diagnostic;
 use operator::release_health;
 
@@ -61,11 +62,7 @@ async fn to_plimsoll(
         switch::ignore_failures(session, webhooks).await.map_err(|error| failed(&error))?;
         done(printer, &format!("{}: failurePolicy Ignore", switch::named(webhooks)))?;
     }
-    for deployment in &inventory.crossplane_deployments {
-        if switch::scale_down(session, deployment).await.map_err(|error| failed(&error))? {
-            done(printer, &format!("{}: scaled to zero", switch::named(deployment)))?;
-        }
-    }
+    scale_down(session, &inventory.crossplane_deployments, printer).await?;
     let stopped = switch::until_crossplane(session, false, args.timeout).await;
     if !stopped.map_err(|error| failed(&error))? {
         return Err(stuck(
@@ -82,11 +79,7 @@ async fn to_plimsoll(
         ));
     }
     done(printer, "Crossplane has stopped")?;
-    for operator in &inventory.operators {
-        if switch::scale_up(session, &operator.0).await.map_err(|error| failed(&error))? {
-            done(printer, &format!("{}: scaled up", switch::named(&operator.0)))?;
-        }
-    }
+    scale_up(session, inventory.operators.iter().map(|operator| &operator.0), printer).await?;
     let running = switch::until_plimsoll(session, args.timeout).await;
     if !running.map_err(|error| failed(&error))? {
         return Err(stuck(
@@ -113,6 +106,34 @@ async fn to_plimsoll(
         ));
     }
     Ok(Exit::Success)
+}
+
+/// Scales Deployments to zero, and says so of each that was not.
+pub(super) async fn scale_down<'d>(
+    session: &Session,
+    deployments: impl IntoIterator<Item = &'d Object>,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    for deployment in deployments {
+        if switch::scale_down(session, deployment).await.map_err(|error| failed(&error))? {
+            done(printer, &format!("{}: scaled to zero", switch::named(deployment)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Scales Deployments to what they were, and says so of each that was at zero.
+pub(super) async fn scale_up<'d>(
+    session: &Session,
+    deployments: impl IntoIterator<Item = &'d Object>,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    for deployment in deployments {
+        if switch::scale_up(session, deployment).await.map_err(|error| failed(&error))? {
+            done(printer, &format!("{}: scaled up", switch::named(deployment)))?;
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn done(printer: &mut Printer, what: &str) -> Result<(), Failure> {

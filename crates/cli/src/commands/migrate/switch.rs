@@ -174,8 +174,8 @@ pub(super) async fn until_no_pods<'d>(
             let pods = session.list(&"v1/Pod".parse().expect("a fixed kind"), &selection).await?.items;
             Ok::<_, Error>(pods.into_iter().map(object::from_value).find(has_not_ended))
         };
-        if !until(timeout, async || Ok(left().await?.is_none())).await? {
-            return Ok(left().await?.map(|pod| named(&pod)));
+        if let Some(pod) = until_none(timeout, left).await? {
+            return Ok(Some(named(&pod)));
         }
     }
     Ok(None)
@@ -203,18 +203,27 @@ pub(super) async fn until_aside(session: &Session, timeout: Duration) -> Result<
         let served = xrds.iter().find(|xrd| readiness::condition(*xrd, SERVED, "False").is_err());
         Ok::<_, Error>(served.map(|xrd| named(&object::from_value(xrd.clone()))))
     };
-    if until(timeout, async || Ok(left().await?.is_none())).await? { Ok(None) } else { left().await }
+    until_none(timeout, left).await
 }
 
 async fn until(timeout: Duration, is_so: impl AsyncFn() -> Result<bool, Error>) -> Result<bool, Error> {
+    let left = until_none(timeout, async || Ok((!is_so().await?).then_some(()))).await?;
+    Ok(left.is_none())
+}
+
+/// Waits until nothing is left; what is left when time is up.
+async fn until_none<T>(
+    timeout: Duration,
+    left: impl AsyncFn() -> Result<Option<T>, Error>,
+) -> Result<Option<T>, Error> {
     let deadline = Instant::now() + timeout;
-    while !is_so().await? {
-        if Instant::now() >= deadline {
-            return Ok(false);
+    loop {
+        let left = left().await?;
+        if left.is_none() || Instant::now() >= deadline {
+            return Ok(left);
         }
         sleep(INTERVAL).await;
     }
-    Ok(true)
 }
 
 /// Waits until Plimsoll has reconciled all XRs and claims; those that are missing when time is up, and those that are not

@@ -176,6 +176,7 @@ mod tests {
     use manifest::Namespace;
 
     use super::*;
+    use crate::support::kinds::tests::resource;
 
     fn object(kind: &str, namespace: &str, name: &str) -> ObjectRef {
         ObjectRef::new(kind.parse().unwrap(), Namespace::new(namespace), name)
@@ -183,15 +184,7 @@ mod tests {
 
     #[test]
     fn what_stays_keeps_its_namespace_and_its_definition() {
-        let widgets = Resource {
-            gvk: "example.org/v1/Widget".parse().unwrap(),
-            plural: "widgets".to_owned(),
-            singular: String::new(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            namespaced: true,
-            verbs: Vec::new(),
-        };
+        let widgets = resource("example.org/v1/Widget", "widgets", true);
         let definition = "apiextensions.k8s.io/v1/CustomResourceDefinition";
         let check = |inside: &ObjectRef, container: &ObjectRef, expected: bool| {
             let found = is_inside(inside, container, std::slice::from_ref(&widgets));
