@@ -62,7 +62,7 @@ pub use lookup::value_at;
 pub use named::NamedField;
 pub use path::{ElementError, FieldPath, ListKey, Notation, PathElement, SetValue};
 pub use positions::Positions;
-pub use projection::{Leaf, leaf_column, leaf_values, project};
+pub use projection::{Leaf, leaf_columns, leaf_values, project};
 pub use quantity::Quantity;
 pub use schema::{KeyField, ListKind, Schema, Shape};
 pub use set::{DecodeError, Entry, FieldSet, fuzz as fuzz_field_set};

@@ -1,8 +1,10 @@
 //! The part of an object that a field set selects, for instance what a manager holds.
 
+use std::array;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Deref;
+use std::ptr;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -23,7 +25,7 @@ pub fn leaf_values(object: &Value, set: &FieldSet, schema: &Schema) -> BTreeMap<
     leaves.into_iter().collect()
 }
 
-/// A value that [`leaf_column`] found.
+/// A value that [`leaf_columns`] found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Leaf<'v> {
     /// It stands in the object like this.
@@ -53,13 +55,18 @@ impl Leaf<'_> {
     }
 }
 
-/// For every path of `set`, in order, what [`leaf_values`] has at it.
+/// For every path of `set`, in order, what [`leaf_values`] has at it of each of `objects`.
 ///
-/// Nothing is copied and no path is made, so that columns of many objects can be compared at little cost.
-pub fn leaf_column<'v>(object: &'v Value, set: &FieldSet, schema: &Schema) -> Vec<Option<Leaf<'v>>> {
-    let mut column = Vec::with_capacity(set.len());
-    fill_column(Some(object), set, schema.root(), &mut column);
-    column
+/// Nothing is copied and no path is made, and the set is walked once for all objects, so that large ones can be compared
+/// at little cost.
+pub fn leaf_columns<'v, const N: usize>(
+    objects: [&'v Value; N],
+    set: &FieldSet,
+    schema: &Schema,
+) -> Vec<[Option<Leaf<'v>>; N]> {
+    let mut columns = Vec::with_capacity(set.len());
+    fill_columns(objects.map(Some), set, schema.root(), &mut columns);
+    columns
 }
 
 /// `object` cut down to what lies in `set`; lists keep the order of their remaining items.
@@ -92,30 +99,35 @@ fn collect_leaves(
     }
 }
 
-fn fill_column<'v>(
-    value: Option<&'v Value>,
+fn fill_columns<'v, const N: usize>(
+    values: [Option<&'v Value>; N],
     set: &FieldSet,
     shape: Shape<'_>,
-    column: &mut Vec<Option<Leaf<'v>>>,
+    columns: &mut Vec<[Option<Leaf<'v>>; N]>,
 ) {
-    let mut matches = value.map_or(Matches::None, |value| matches(value, set, shape)).peekable();
+    let of = |value| matches(value, set, shape);
+    let mut matches = values.map(|value| value.map_or(Matches::None, of).peekable());
     for entry in set.entries() {
-        // Matches come in the order of entries.
-        let found = matches.next_if(|found| std::ptr::eq(found.entry, entry));
-        let (leaf, child) = match found.map(|found| found.found) {
-            Some(Found::Several(items)) => {
-                let items = items.into_iter().map(|(_, item)| item.clone()).collect();
-                (Some(Leaf::Several(Box::new(items))), None)
+        let mut children = [None; N];
+        let leaves = array::from_fn(|place| {
+            // Matches come in the order of entries.
+            match matches[place].next_if(|found| ptr::eq(found.entry, entry))?.found {
+                Found::Several(items) => {
+                    let items = items.into_iter().map(|(_, item)| item.clone()).collect();
+                    Some(Leaf::Several(Box::new(items)))
+                }
+                Found::One(_, child) if entry.below.is_empty() => Some(Leaf::One(child)),
+                Found::One(_, child) => {
+                    children[place] = Some(child);
+                    None
+                }
             }
-            Some(Found::One(_, child)) if entry.below.is_empty() => (Some(Leaf::One(child)), None),
-            Some(Found::One(_, child)) => (None, Some(child)),
-            None => (None, None),
-        };
+        });
         if entry.member {
-            column.push(leaf);
+            columns.push(leaves);
         }
         if !entry.below.is_empty() {
-            fill_column(child, &entry.below, shape.step(&entry.element), column);
+            fill_columns(children, &entry.below, shape.step(&entry.element), columns);
         }
     }
 }

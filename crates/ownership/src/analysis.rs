@@ -7,9 +7,10 @@ use manifest::secret::{self, MaskKey};
 use serde_json::Value;
 
 use crate::baseline::{Baseline, BaselineField, Remembered};
-use crate::columns::{align, held};
+use crate::columns::places;
 use crate::desired::{Desired, Prior};
 use crate::holders::Holders;
+use crate::managed::holding;
 use crate::manager::FieldManager;
 use crate::observed::Observed;
 use crate::record;
@@ -88,32 +89,26 @@ impl Analysis {
         let mut universe = written.fields(&schema);
         universe.add_all(&baseline.paths);
         universe.add_all(desired.removed());
-        let hashes = if let Prior::Recorded(record) = prior { &record.written[..] } else { &[] };
-        let former = former.column(&universe, &schema).into_iter();
-        let former: Vec<Former<'_>> = match prior {
-            Prior::Recorded(_) => {
-                align(&universe, &baseline.paths, hashes).into_iter().map(Former::Hash).collect()
-            }
-            _ => former.map(Former::Value).collect(),
-        };
-        let columns = zip(
-            zip(
-                zip(written.column(&universe, &schema), former),
-                align(&universe, &baseline.paths, &baseline.fields),
-            ),
-            zip(live_view.column(&universe, &schema), planned_view.column(&universe, &schema)),
-        );
+        let objects = [&written, &former, &live_view, &planned_view].map(|view| &*view.object);
+        let values = fields::leaf_columns(objects, &universe, &schema);
+        let known = places(&universe, &baseline.paths);
         let (live_holders, planned_holders) =
             (Holders::of(live.managed(), &universe), Holders::of(answer.managed(), &universe));
-        let removed = held(&universe, [desired.removed()].into_iter()).swap_remove(0);
         let is_ignored = desired.ignored(&schema);
         let us = desired.manager;
 
-        let fields = zip(universe.paths(), columns).enumerate().map(
-            |(index, (path, (((written, former), baseline), (live, planned))))| {
+        let fields = zip(universe.paths(), zip(values, known)).enumerate().map(
+            |(index, (path, ([written, former, live, planned], known)))| {
+                let baseline = known.and_then(|place| baseline.fields.get(place));
+                let former = match prior {
+                    Prior::Recorded(record) => {
+                        Former::Hash(known.and_then(|place| record.written.get(place)))
+                    }
+                    _ => Former::Value(former),
+                };
                 let others: Vec<_> = live_holders.at(index).filter(|holder| *holder != us).cloned().collect();
                 let set_at = live_holders.set_at(index, us);
-                let is_removed = removed[index] && planned.is_none();
+                let is_removed = planned.is_none() && holding([desired.removed()].into_iter(), &path)[0];
                 let field = Field {
                     path: &path,
                     key,

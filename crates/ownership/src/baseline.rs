@@ -153,7 +153,7 @@ impl Baseline {
     fn as_written(written: &Value, managers: &[FieldManager], key: &MaskKey) -> Self {
         let (schema, view) = (Schema::of(written), View::of(written, key));
         let paths = view.fields(&schema);
-        let fields = view.column(&paths, &schema).into_iter().map(|value| {
+        let fields = view.column(&paths, &schema).map(|value| {
             let value = value.map_or(Remembered::Absent, |value| Remembered::Value(value.into_owned()));
             BaselineField { managers: managers.to_vec(), value, ignored: false }
         });

@@ -38,8 +38,12 @@ impl<'a> View<'a> {
     }
 
     /// For every path of `universe`, in order, its value.
-    pub(crate) fn column(&self, universe: &FieldSet, schema: &Schema) -> Vec<Option<Leaf<'_>>> {
-        fields::leaf_column(&self.object, universe, schema)
+    pub(crate) fn column<'v>(
+        &'v self,
+        universe: &FieldSet,
+        schema: &Schema,
+    ) -> impl Iterator<Item = Option<Leaf<'v>>> + use<'v, 'a> {
+        fields::leaf_columns([&self.object], universe, schema).into_iter().map(|[value]| value)
     }
 
     /// The fields it writes that a manager can hold: everything but the object's identity.

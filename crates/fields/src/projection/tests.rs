@@ -175,7 +175,7 @@ fn is_part(part: &Value, whole: &Value) -> bool {
 
 proptest! {
     #[test]
-    fn a_column_has_what_leaf_values_has(
+    fn columns_have_what_leaf_values_has(
         object in prop_oneof![arbitrary::deployment(), arbitrary::value()],
         other in prop_oneof![arbitrary::deployment(), arbitrary::value()],
         more in arbitrary::set(),
@@ -183,10 +183,12 @@ proptest! {
     ) {
         let schema = Schema::of(&object);
         let set = arbitrary::some_of(&written(&object, &schema), choice).union(&written(&other, &schema)).union(&more);
-        let leaves = leaf_values(&object, &set, &schema);
-        let expected: Vec<_> = set.paths().iter().map(|path| leaves.get(path)).collect();
-        let column = leaf_column(&object, &set, &schema);
-        prop_assert_eq!(column.iter().map(Option::as_deref).collect::<Vec<_>>(), expected);
+        let leaves = [&object, &other].map(|object| leaf_values(object, &set, &schema));
+        let expected: Vec<_> =
+            set.paths().iter().map(|path| leaves.each_ref().map(|leaves| leaves.get(path))).collect();
+        let columns = leaf_columns([&object, &other], &set, &schema);
+        let found = columns.iter().map(|leaves| leaves.each_ref().map(Option::as_deref));
+        prop_assert_eq!(found.collect::<Vec<_>>(), expected);
     }
 
     #[test]
