@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use nix::time::ClockId;
+use nix::unistd::Pid;
+
 /// How often the kernel is asked. It keeps peak and times itself, so only what a process needs in the end is missed.
 const INTERVAL: Duration = Duration::from_millis(10);
-/// The kernel counts times in hundredths of a second, on every Linux there is.
-const TICK: Duration = Duration::from_millis(10);
 
 /// What was taken.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,11 +61,8 @@ fn peak_of(pid: u32) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// The fields after the name, which ends with the last parenthesis, begin with the third; `utime` and `stime` are the
-/// fourteenth and the fifteenth (proc_pid_stat(5)).
+/// What all threads of a process have spent, also those that have ended, as the scheduler counts it: in nanoseconds.
 fn time_of(pid: u32) -> Option<Duration> {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let ticks: u32 = fields.next()?.parse::<u32>().ok()? + fields.next()?.parse::<u32>().ok()?;
-    Some(TICK * ticks)
+    let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid.try_into().ok()?)).ok()?;
+    Some(clock.now().ok()?.into())
 }
