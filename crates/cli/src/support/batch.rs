@@ -24,7 +24,7 @@ use ownership::{ListItems, Observed, Prior, Reporting};
 use plan::{FieldChange, LocalAnswer, Preview, Question, SetRecord};
 use serde_json::Value;
 
-use self::dry_runs::DryRuns;
+use self::dry_runs::{DryRuns, Known};
 use self::live::Found;
 use self::replacement::Replacing;
 use self::resolve::{Pending, ResolvedObject};
@@ -151,11 +151,12 @@ impl Batch {
         };
         let is_applied = plan::is_applied(&writer.body(&object.body, Some(&live)), &writer.manager, &live);
         let is_answered = self.is_answered(object, writer, &live);
-        let question = self.dry_runs.note(session, target, is_applied, is_answered).await;
+        let known = Known { is_applied, is_answered };
+        let question = self.dry_runs.note(session, target, known).await;
         if question == Question::Needed || keep == Keep::All {
+            self.dry_runs.remember(target, known);
             return Some(Ok(live));
         }
-        self.dry_runs.forget(target);
         self.remember(object, writer, &live);
         None
     }

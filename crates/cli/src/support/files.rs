@@ -4,7 +4,7 @@ mod kustomize;
 mod patterns;
 mod web;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -177,11 +177,8 @@ impl Loaded {
     }
 
     fn refuse_generated_names(&mut self) {
-        let objects = std::mem::take(&mut self.objects);
-        let (generated, named): (Vec<_>, Vec<_>) =
-            objects.into_iter().partition(|object| object.is_name_generated);
-        self.objects = named;
-        self.problems.extend(generated.iter().map(|object| {
+        let generated = self.objects.extract_if(.., |object| object.is_name_generated);
+        self.problems.extend(generated.map(|object| {
             Diagnostic::error(codes::NAME_GENERATED, "the object has no name")
                 .at(&object.source, object.span, "")
                 .detail("generateName gives an object a new name at every apply, so there is nothing to compare it with.")
@@ -242,37 +239,30 @@ impl Loaded {
 
     /// Makes problems of objects that cannot be applied as written.
     fn refuse_violations(&mut self) {
-        let objects = std::mem::take(&mut self.objects);
-        let (valid, invalid): (Vec<_>, Vec<_>) =
-            objects.into_iter().partition(|object| object.violations.is_empty());
-        self.objects = valid;
-        self.problems.extend(invalid.into_iter().flat_map(|object| object.violations));
+        let invalid = self.objects.extract_if(.., |object| !object.violations.is_empty());
+        self.problems.extend(invalid.flat_map(|object| object.violations));
     }
 
     /// Rejects two definitions of one object, because which one wins would be arbitrary.
     fn refuse_duplicates(&mut self) {
-        let mut first: HashMap<(String, Option<Namespace>, String), usize> = HashMap::new();
-        let mut kept: Vec<Written> = Vec::with_capacity(self.objects.len());
-        for object in self.objects.drain(..) {
-            let key = (object.gvk.group_kind(), object.namespace.clone(), object.name.clone());
-            match first.get(&key).filter(|_| !object.is_name_generated) {
-                None => {
-                    first.insert(key, kept.len());
-                    kept.push(object);
-                }
-                Some(twin) => {
-                    let twin: &Written = &kept[*twin];
-                    let title = format!("{} {} is defined twice", object.gvk.kind(), object.name);
-                    self.problems.push(
-                        Diagnostic::error(codes::OBJECT_TWICE, title)
-                            .at(&object.source, object.span, "second definition")
-                            .related(&twin.source, twin.span, "first definition")
-                            .hint("Keep one of them."),
-                    );
-                }
+        let mut first = HashMap::new();
+        let mut twice = HashSet::new();
+        for (place, object) in self.objects.iter().enumerate().filter(|(_, it)| !it.is_name_generated) {
+            let Written { gvk, namespace, name, .. } = object;
+            let twin: &Written = first.entry((gvk.group(), gvk.kind(), namespace, name)).or_insert(object);
+            if std::ptr::eq(twin, object) {
+                continue;
             }
+            twice.insert(place);
+            self.problems.push(
+                Diagnostic::error(codes::OBJECT_TWICE, format!("{} {name} is defined twice", gvk.kind()))
+                    .at(&object.source, object.span, "second definition")
+                    .related(&twin.source, twin.span, "first definition")
+                    .hint("Keep one of them."),
+            );
         }
-        self.objects = kept;
+        let mut places = 0..;
+        self.objects.retain(|_| places.next().is_some_and(|place| !twice.contains(&place)));
     }
 }
 

@@ -17,6 +17,7 @@ use diag::Diagnostic;
 use fields::FieldPath;
 use manifest::ObjectRef;
 use plan::{FieldChange, Preview};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use self::composites::Composites;
@@ -336,6 +337,13 @@ impl Report {
             report["composites"] = composites.to_json();
         }
         report
+    }
+}
+
+/// As JSON, which is made only where it is asked for: of many objects, it takes more than the rest of a report.
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
     }
 }
 

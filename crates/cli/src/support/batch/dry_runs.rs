@@ -1,10 +1,10 @@
 //! Which objects need a dry run, and which can be compared locally.
 
-use std::cell::RefCell;
-use std::collections::HashSet;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use cluster::Session;
-use manifest::ObjectRef;
+use manifest::{GroupVersionKind, ObjectRef};
 use plan::{Admission, Intervention, LastAnswer, LocalAnswer, Question, question};
 use tokio::sync::OnceCell;
 
@@ -15,75 +15,88 @@ const WORTH_LISTING: usize = 5;
 /// The answers that need no request to the API server.
 #[derive(Default)]
 pub(crate) struct DryRuns {
-    /// The objects that are already as an apply would leave them.
-    applied: RefCell<HashSet<ObjectRef>>,
-    /// The objects of which the API server's last answer is remembered and still right.
-    answered: RefCell<HashSet<ObjectRef>>,
+    /// Without the objects that are settled: there may be many.
+    known: RefCell<HashMap<ObjectRef, Known>>,
+    /// How many objects were found to be as an apply would leave them.
+    applied: Cell<usize>,
     /// Listed at most once; `None` without permission.
     admission: OnceCell<Option<Admission>>,
+    interventions: RefCell<HashMap<GroupVersionKind, Intervention>>,
+}
+
+/// What is known of an object without a request about it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Known {
+    /// It is already as an apply would leave it.
+    pub(crate) is_applied: bool,
+    /// The API server's last answer is remembered and still right.
+    pub(crate) is_answered: bool,
+}
+
+impl Known {
+    /// An answer that is outdated is as good as none.
+    const fn last_answer(self) -> LastAnswer {
+        if self.is_answered { LastAnswer::Current } else { LastAnswer::Forgotten }
+    }
 }
 
 impl DryRuns {
-    /// Takes note of what is known of an object. It is forgotten if the object is settled.
-    pub(crate) async fn note(
-        &self,
-        session: &Session,
-        target: &ObjectRef,
-        is_applied: bool,
-        is_answered: bool,
-    ) -> Question {
-        if is_answered {
-            self.answered.borrow_mut().insert(target.clone());
-        }
-        if is_applied {
-            self.applied.borrow_mut().insert(target.clone());
-            if self.applied.borrow().len() >= WORTH_LISTING && !is_answered {
+    /// Whether an object needs a dry run, of which this is `known`.
+    pub(crate) async fn note(&self, session: &Session, target: &ObjectRef, known: Known) -> Question {
+        if known.is_applied {
+            self.applied.update(|count| count + 1);
+            if self.applied.get() >= WORTH_LISTING && !known.is_answered {
                 self.admission(session).await;
             }
         }
-        self.question(session, target).await
+        self.decide(session, target, known).await
     }
 
-    /// Forgets an object that needs no dry run.
-    pub(crate) fn forget(&self, target: &ObjectRef) {
-        self.answered.borrow_mut().remove(target);
-        // Those that are left make it worth to list webhooks and policies, or not.
-        if self.admission.initialized() {
-            self.applied.borrow_mut().remove(target);
-        }
+    /// Remembers an object that is not settled.
+    pub(crate) fn remember(&self, target: &ObjectRef, known: Known) {
+        self.known.borrow_mut().insert(target.clone(), known);
     }
 
-    /// Whether an object needs a dry run.
+    /// Whether an object that is not settled needs a dry run.
     pub(crate) async fn question(&self, session: &Session, target: &ObjectRef) -> Question {
-        let last_answer = self.last_answer(target);
-        let intervention = match self.admission.get() {
-            Some(_) if last_answer == LastAnswer::Forgotten => self.intervention(session, target).await,
-            _ => Intervention::Unknown,
-        };
-        question(last_answer, || self.applied.borrow().contains(target), intervention)
+        self.decide(session, target, self.known(target)).await
     }
 
     /// What is known of an object for which the API server has refused a dry run or an apply.
     pub(crate) async fn local_answer(&self, session: &Session, target: &ObjectRef) -> LocalAnswer {
-        if self.last_answer(target) == LastAnswer::Current {
+        let known = self.known(target);
+        if known.is_answered {
             return LocalAnswer::Unchanged;
         }
-        let is_applied = self.applied.borrow().contains(target);
         let intervention =
-            if is_applied { self.intervention(session, target).await } else { Intervention::Unknown };
-        plan::local_answer(|| is_applied, intervention)
+            if known.is_applied { self.intervention(session, target).await } else { Intervention::Unknown };
+        plan::local_answer(|| known.is_applied, intervention)
     }
 
-    /// An answer that is outdated is as good as none.
-    fn last_answer(&self, target: &ObjectRef) -> LastAnswer {
-        if self.answered.borrow().contains(target) { LastAnswer::Current } else { LastAnswer::Forgotten }
+    fn known(&self, target: &ObjectRef) -> Known {
+        self.known.borrow().get(target).copied().unwrap_or_default()
     }
 
+    async fn decide(&self, session: &Session, target: &ObjectRef, known: Known) -> Question {
+        let intervention = match self.admission.get() {
+            Some(_) if !known.is_answered => self.intervention(session, target).await,
+            _ => Intervention::Unknown,
+        };
+        question(known.last_answer(), || known.is_applied, intervention)
+    }
+
+    /// Found out once per kind.
     async fn intervention(&self, session: &Session, target: &ObjectRef) -> Intervention {
-        match (self.admission(session).await, session.resource(&target.gvk).await) {
+        let found = self.interventions.borrow().get(&target.gvk).copied();
+        if let Some(intervention) = found {
+            return intervention;
+        }
+        let intervention = match (self.admission(session).await, session.resource(&target.gvk).await) {
             (Some(admission), Ok(resource)) => admission.intervention(target.group(), &resource.plural),
             _ => Intervention::Unknown,
-        }
+        };
+        self.interventions.borrow_mut().insert(target.gvk.clone(), intervention);
+        intervention
     }
 
     async fn admission(&self, session: &Session) -> Option<&Admission> {

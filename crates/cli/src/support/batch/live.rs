@@ -13,6 +13,10 @@ use crate::support::concurrency::MAX_CONCURRENT;
 /// The number of objects of a kind in a namespace from which the whole kind is listed. Fewer are read one by one: a
 /// namespace may contain many more than are needed.
 const WORTH_LISTING: usize = 4;
+/// From how many objects on pages are smaller, and how large they are then: a page in memory is many times as large as what is
+/// kept of it, and among so many requests a few more do not matter.
+const MANY: usize = 1_000;
+const SMALL_PAGE: usize = 200;
 /// How often a list begins anew because the server has forgotten where it was.
 const ATTEMPTS: usize = 3;
 
@@ -55,7 +59,8 @@ async fn list(
     unseen: &mut HashMap<&str, usize>,
     see: &impl AsyncFn(Vec<Found>),
 ) -> Result<(), Error> {
-    let selection = Selection { namespace: namespace.cloned(), ..Selection::default() };
+    let limit = (unseen.len() >= MANY).then_some(SMALL_PAGE);
+    let selection = Selection { namespace: namespace.cloned(), limit, ..Selection::default() };
     let (mut next, mut attempts) = (String::new(), 0);
     loop {
         let page = match session.list_page(gvk, &selection, &next).await {

@@ -42,10 +42,8 @@ pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full:
         _ => listing(printer, report, tense, full),
     };
     match tense {
-        Tense::Applied => printer.outcome(&report.to_json(), object_names(report, tense), show)?,
-        Tense::Plan | Tense::Drift => {
-            printer.output(&report.to_json(), object_names(report, tense), show)?;
-        }
+        Tense::Applied => printer.outcome(report, object_names(report, tense), show)?,
+        Tense::Plan | Tense::Drift => printer.output(report, object_names(report, tense), show)?,
     }
     for finding in findings(report) {
         printer.diagnostic(&finding);
@@ -59,8 +57,8 @@ pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full:
 
 /// The names for `-o name`: as with kubectl, an apply prints all objects that it leaves as the files want them, and then what it has
 /// deleted. A plan prints what would change.
-pub(super) fn object_names(report: &Report, tense: Tense) -> Vec<String> {
-    let is_named = |object: &&ObjectReport| match object.action() {
+pub(super) fn object_names(report: &Report, tense: Tense) -> impl Iterator<Item = String> {
+    let is_named = move |object: &&ObjectReport| match object.action() {
         Action::Refused => false,
         Action::Nothing => tense == Tense::Applied,
         _ => true,
@@ -68,7 +66,7 @@ pub(super) fn object_names(report: &Report, tense: Tense) -> Vec<String> {
     let objects = report.objects.iter().filter(is_named).map(|object| &object.target);
     let deleted = report.set.iter().flat_map(SetPlan::deletes).map(|prune| &prune.target);
     let composites = report.composites.iter().flat_map(Composites::names);
-    objects.chain(deleted).map(object_name).chain(composites).collect()
+    objects.chain(deleted).map(object_name).chain(composites)
 }
 
 fn listing(printer: &mut Printer, report: &Report, tense: Tense, full: bool) -> io::Result<()> {
