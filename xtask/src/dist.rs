@@ -8,6 +8,7 @@ mod command_line;
 mod control_plane;
 mod image;
 mod krew;
+mod linux;
 mod manifests;
 mod provider;
 mod sbom;

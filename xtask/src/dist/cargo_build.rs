@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Release, is_installed, output};
+use super::{Release, is_installed, linux, output};
 
 /// A platform that the Terraform registry knows.
 pub(crate) struct Platform {
@@ -83,6 +83,10 @@ pub(super) fn build(release: &Release, platform: &Platform, host: &str, profile:
     let root = &release.root;
     let mut cargo = cargo("build", platform.target, host);
     cargo.current_dir(root).args(["--profile", profile]);
+    if platform.target == host {
+        // Named as well, or build scripts and macros would get the flags of programs.
+        cargo.args(["--target", host]);
+    }
     cargo.args(["--package", "cli", "--package", "provider", "--bins"]);
     if let Some(image) = &release.image {
         // What `plimsoll install` installs by default.
@@ -91,16 +95,14 @@ pub(super) fn build(release: &Release, platform: &Platform, host: &str, profile:
     // The same bytes wherever the checkout, the target folder and cargo's folder are.
     let home = std::env::var("CARGO_HOME")
         .map_or_else(|_| std::env::home_dir().unwrap_or_default().join(".cargo"), PathBuf::from);
-    let mut folder = release.target.clone();
+    let compiler = if platform.target == host { "cc" } else { linker(platform.target) };
+    let mut flags = linux::flags(platform.target, compiler, &release.target)?;
     let remap = |from: &std::path::Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
     // The last prefix that fits counts, and the target folder may be in the checkout.
-    let flags = [remap(root, "/plimsoll"), remap(&home, "/cargo"), remap(&folder, "/target")].join("\x1f");
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags).env("CARGO_TARGET_DIR", &folder);
-    if platform.target != host {
-        folder.push(platform.target);
-    }
+    flags.extend([remap(root, "/plimsoll"), remap(&home, "/cargo"), remap(&release.target, "/target")]);
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")).env("CARGO_TARGET_DIR", &release.target);
     ensure!(cargo.status().context("running cargo")?.success(), "{} does not build", platform.target);
-    folder.push(if profile == "dev" { "debug" } else { profile });
+    let folder = release.target.join(platform.target).join(if profile == "dev" { "debug" } else { profile });
     let program = |name: &str| folder.join(format!("{name}{}", platform.suffix()));
     Ok(Programs { plimsoll: program("plimsoll"), provider: program(super::provider::NAME) })
 }

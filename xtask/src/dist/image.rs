@@ -1,5 +1,5 @@
-//! The container image, as an archive in the OCI layout that skopeo, crane, podman and containerd read: the program, the C library it
-//! links, the CA certificates of this machine, a user without rights, and nothing else. `Containerfile` says the same.
+//! The container image, as an archive in the OCI layout that skopeo, crane, podman and containerd read: the program with the libraries
+//! that it links, if any, the CA certificates of this machine, a user without rights, and nothing else. `Containerfile` says the same.
 
 use std::fs::{self, File};
 use std::io::Write as _;

@@ -30,6 +30,7 @@ fn a_release_has_the_same_bytes_wherever_it_is_made_and_each_way_of_installing_i
     check_sizes(out);
     checksums_are_those_of_sha256sum(out);
     let user = User::new(out);
+    user.runs_the_program_without_a_c_library();
     user.plays_the_demo_without_go();
     user.installs_the_operator(out);
     terraform_accepts_the_provider(out);
@@ -129,6 +130,32 @@ impl User {
     #[track_caller]
     fn plimsoll(&self, arguments: &[&str]) -> String {
         printed(&self.command(arguments).output().unwrap())
+    }
+
+    /// In a root folder with nothing else, as in images that have another C library, and finds names without modules of it.
+    fn runs_the_program_without_a_c_library(&self) {
+        let program = self.home.path().join(format!("plimsoll_{}/plimsoll", version_and_platform()));
+        let root = self.home.path().join("root");
+        fs::create_dir_all(root.join("etc/ssl/certs")).unwrap();
+        let certificates = "etc/ssl/certs/ca-certificates.crt";
+        fs::copy(Path::new("/").join(certificates), root.join(certificates)).unwrap();
+        fs::copy(&program, root.join("plimsoll")).unwrap();
+        fs::write(root.join("etc/nsswitch.conf"), "hosts: resolve\n").unwrap();
+        fs::write(root.join("etc/hosts"), "127.0.0.1 api.example.org\n").unwrap();
+        let cluster = "clusters: [{name: a, cluster: {server: 'https://api.example.org:1'}}]";
+        let context = "contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a";
+        fs::write(root.join("kubeconfig"), format!("apiVersion: v1\nkind: Config\n{cluster}\n{context}\n"))
+            .unwrap();
+        let run = |arguments: &[&str]| {
+            let mut run = Command::new("unshare");
+            run.args(["--map-root-user", "chroot"]).arg(&root).arg("/plimsoll").args(arguments);
+            run.output().unwrap()
+        };
+        assert_eq!(printed(&run(&["--version"])), format!("plimsoll {VERSION}\n"));
+        let refused = run(&["owners", "deploy/web", "--kubeconfig=/kubeconfig"]);
+        let refused = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.contains("api.example.org:1") && refused.contains("refused"), "{refused}");
+        fs::remove_dir_all(root).unwrap();
     }
 
     fn plays_the_demo_without_go(&self) {
