@@ -18,4 +18,5 @@ diag::codes! {
     pub(crate) const COMPOSITION_CREDENTIALS = "composition-credentials";
     pub(crate) const COMPOSITION_REQUIREMENT = "composition-requirement";
     pub(crate) const FUNCTION_PACKAGE = "function-package";
+    pub(crate) const FUNCTION_NOT_RUNNING = "function-not-running";
 }

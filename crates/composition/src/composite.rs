@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use crate::object;
 use crate::protocol::Object;
 
+/// Crossplane's finalizer on XRs.
+pub const FINALIZER: &str = "composite.apiextensions.crossplane.io";
+
 /// Where an XR keeps the engine's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {

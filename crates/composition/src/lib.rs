@@ -18,6 +18,7 @@
 
 pub mod breaker;
 pub mod builtin;
+pub mod catalogue;
 pub mod claim;
 mod codes;
 pub mod composite;
@@ -37,6 +38,7 @@ pub mod observed;
 pub mod openapi;
 pub mod package;
 pub mod pipeline;
+pub mod platform;
 pub mod preview;
 pub mod protocol;
 mod read;

@@ -33,14 +33,14 @@ pub enum Step {
 ///
 /// A revision is current if its hash is the Composition's or its content is: the hash depends
 /// on how a Go library prints YAML, and content that is the same must not become a new revision when that changes.
-pub fn next(composition: &Composition, revisions: &[Composition]) -> Step {
+pub fn next<'a>(composition: &Composition, revisions: impl IntoIterator<Item = &'a Composition>) -> Step {
     let uid = object::uid(&composition.object);
     let is_ours = |revision: &&Composition| match object::controller(&revision.object) {
         Some(controller) => Some(controller.uid.as_str()) == uid,
         // In a restored backup the owners' uids are lost; the label says which Composition it belongs to.
         None => true,
     };
-    let ours: Vec<&Composition> = revisions.iter().filter(is_ours).collect();
+    let ours: Vec<&Composition> = revisions.into_iter().filter(is_ours).collect();
     let newest = ours.iter().map(|revision| revision.spec.revision).max().unwrap_or(0);
     let label = label_hash(&composition.object);
     let is_current = |revision: &&&Composition| {

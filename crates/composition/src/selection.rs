@@ -1,5 +1,7 @@
 //! Which Composition and which revision of it an XR uses. Where Crossplane picks at random, the choice is stable per XR.
 
+mod select;
+
 use std::collections::BTreeMap;
 
 use manifest::GroupVersionKind;
@@ -12,6 +14,8 @@ use crate::event::Event;
 use crate::naming::{LABEL_COMPOSITE, short_hash};
 use crate::object;
 use crate::protocol::Object;
+
+pub use select::{Awaited, NotSelected, Selected, select};
 
 /// Why an XR has no Composition or no revision of one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,11 +40,11 @@ pub enum SelectionError {
 }
 
 /// The Composition an XR is to use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selected {
-    pub name: String,
+#[derive(Debug)]
+struct Chosen {
+    name: String,
     /// Empty when the XR uses it already.
-    pub events: Vec<Event>,
+    events: Vec<Event>,
 }
 
 /// Chooses a Composition: the one the XRD enforces, else the one the XR names, else the XRD's default if the XR does not
@@ -48,11 +52,11 @@ pub struct Selected {
 ///
 /// Of several that fit, the XR's uid picks one: XRs spread over them as in Crossplane, but each XR always gets the same
 /// one.
-pub fn composition(
+fn composition<'a>(
     xr: Composite<'_>,
     definition: &Definition,
-    compositions: &[Composition],
-) -> Result<Selected, SelectionError> {
+    compositions: impl IntoIterator<Item = &'a Composition>,
+) -> Result<Chosen, SelectionError> {
     let current = xr.composition_ref();
     let chosen = |name: &str, why: Option<&str>| {
         let mut events = Vec::new();
@@ -63,7 +67,7 @@ pub fn composition(
                 format!("Successfully selected composition: {name}"),
             ));
         }
-        Ok(Selected { name: name.to_owned(), events })
+        Ok(Chosen { name: name.to_owned(), events })
     };
     if let Some(enforced) = &definition.spec.enforced_composition_ref {
         return chosen(&enforced.name, Some("Enforced composition has been selected"));
@@ -78,7 +82,7 @@ pub fn composition(
     let labels = selector.unwrap_or_default();
     let kind = GroupVersionKind::of(xr.object);
     let mut candidates: Vec<&str> = compositions
-        .iter()
+        .into_iter()
         .filter(|composition| {
             kind.as_ref() == Ok(&composition.spec.composite_type_ref)
                 && has_labels(&composition.object, &labels)
@@ -93,7 +97,7 @@ pub fn composition(
 }
 
 /// The selector for revisions an XR is given by default, if it has neither selector nor revision.
-pub fn revision_selector(xr: Composite<'_>, definition: &Definition) -> Option<(Object, Event)> {
+fn revision_selector(xr: Composite<'_>, definition: &Definition) -> Option<(Object, Event)> {
     if xr.revision_selector().is_some() || xr.revision_ref().is_some() {
         return None;
     }
@@ -104,13 +108,14 @@ pub fn revision_selector(xr: Composite<'_>, definition: &Definition) -> Option<(
 
 /// Chooses the revision: the one the XR names if its updates are manual, else the highest number among those that
 /// `composition` controls and that carry the labels the XR selects revisions by.
-pub fn revision<'a>(
+fn revision<'a>(
     xr: Composite<'_>,
     composition: &Object,
-    revisions: &'a [Composition],
+    revisions: impl IntoIterator<Item = &'a Composition>,
 ) -> Result<&'a Composition, SelectionError> {
+    let mut revisions = revisions.into_iter();
     if let (Some(UpdatePolicy::Manual), Some(current)) = (xr.update_policy(), xr.revision_ref()) {
-        let named = revisions.iter().find(|revision| object::name(&revision.object) == Some(current));
+        let named = revisions.find(|revision| object::name(&revision.object) == Some(current));
         return named.ok_or(SelectionError::NoRevision);
     }
     let labels = match xr.update_policy() {
@@ -118,8 +123,7 @@ pub fn revision<'a>(
         _ => BTreeMap::new(),
     };
     let controlled = |revision: &&Composition| object::is_controlled_by(&revision.object, composition);
-    let fitting =
-        revisions.iter().filter(controlled).filter(|revision| has_labels(&revision.object, &labels));
+    let fitting = revisions.filter(controlled).filter(|revision| has_labels(&revision.object, &labels));
     fitting
         .filter(|revision| revision.spec.revision > 0)
         .max_by_key(|revision| revision.spec.revision)
@@ -127,7 +131,7 @@ pub fn revision<'a>(
 }
 
 /// Refuses a revision whose pipeline is not known to be valid, or, on legacy XRs, one for another type.
-pub fn check_revision(xr: Composite<'_>, revision: &Composition) -> Result<(), SelectionError> {
+fn check_revision(xr: Composite<'_>, revision: &Composition) -> Result<(), SelectionError> {
     let conditions = crate::condition::Conditions::of(&revision.object);
     let valid = conditions.get(crate::function::VALID_PIPELINE);
     if !valid.is_some_and(crate::condition::Condition::is_true) {
@@ -148,7 +152,7 @@ pub fn check_revision(xr: Composite<'_>, revision: &Composition) -> Result<(), S
 /// The XR with everything set that follows from the choice of a revision, or nothing if it is so already: references to
 /// Composition and revision, the selector it is given by default, the label its children are named after, and on legacy
 /// XRs the Secret for connection details. It is one write, before anything is composed.
-pub fn configure(
+pub(crate) fn configure(
     xr: Composite<'_>,
     composition: &str,
     revision: &Composition,

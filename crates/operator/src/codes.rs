@@ -7,5 +7,4 @@ diag::codes! {
     pub const LISTEN = "operator-listen";
     pub const DEFINITION = "operator-definition";
     pub const CONTROLLER_ENDED = "operator-controller-ended";
-    pub const FUNCTION_NOT_RUNNING = "function-not-running";
 }

@@ -22,7 +22,7 @@ mod events;
 mod function;
 mod kinds;
 pub mod metrics;
-mod pass;
+pub mod pass;
 pub mod preview;
 pub mod recording;
 pub mod requests;
@@ -32,6 +32,7 @@ mod watches;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use composition::catalogue::composition_of;
 use diag::error_chain;
 use functions::{Certificates, CertificatesError, Functions};
 use tokio::time::Instant;
@@ -192,13 +193,18 @@ impl Stores {
         };
         let on_revision = |change: &Change| {
             engine.catalogue.revision_changed(change);
-            let compositions = change.sides().filter_map(catalogue::composition_of).map(Subject::Composition);
+            let compositions = change.sides().filter_map(composition_of);
+            let compositions = compositions.map(|name| Subject::Composition(name.to_owned()));
             compositions.chain([Subject::Revision(change.key.name.clone())]).collect::<Vec<_>>()
         };
         let on_function_revision = |change: &Change| {
             update_locations();
             let packages = function::packages(change).into_iter();
-            let revisions = packages.flat_map(|package| engine.catalogue.revisions_with(&package));
+            let known = engine.catalogue.read();
+            let revisions = packages.flat_map(|package| {
+                let running = known.revisions_with(&package).map(|(name, _)| name.to_owned());
+                running.collect::<Vec<_>>()
+            });
             revisions.map(Subject::Revision).collect::<Vec<_>>()
         };
         let on_function = |change: &Change| {

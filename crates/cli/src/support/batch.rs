@@ -16,10 +16,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use cluster::{Class, Error, ErrorKind, Reply, Session};
+use composition::platform::is_platform;
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
-use operator::composition::preview::is_platform;
 use ownership::{ListItems, Observed, Prior, Reporting};
 use plan::{FieldChange, LocalAnswer, Preview, Question, SetRecord};
 use serde_json::Value;

@@ -9,11 +9,12 @@ mod shown;
 
 use cluster::{Class, Selection};
 use composition::object;
+use composition::platform::{Concern, Platform, is_platform};
 use composition::protocol::Object;
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
-use operator::composition::preview::{Concern, Platform, XrPreview, is_platform};
+use operator::composition::preview::{XrPreview, read_platform};
 
 use super::ask::OpenRequests;
 use super::connect::Cluster;
@@ -55,8 +56,8 @@ async fn review(
     }
     bar.set_message("looking for XRs that the change concerns");
     // With a change in files, the addresses only say where functions are.
-    let moved = args.functions.iter().map(|(name, _)| name.clone()).filter(|_| changed.is_empty());
-    let platform = match Platform::read(&cluster.session, &changed, moved, Timestamp::now()).await {
+    let moved = args.functions.iter().map(|(name, _)| name.clone()).filter(|_| changed.is_empty()).collect();
+    let platform = match read_platform(&cluster.session, &changed, moved, Timestamp::now()).await {
         Ok(platform) => platform,
         Err(error) => {
             let problem = error.diagnostic("Plan").hint(

@@ -1,13 +1,11 @@
-//! Compositions and their revisions, parsed once per change instead of once per reconcile.
+//! The Compositions and revisions of the cluster, as watches and our own writes report them.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use composition::catalogue::{self, composition_of};
 use composition::composition::Composition;
 use composition::object;
 use composition::protocol::Object;
-use composition::revision::LABEL_COMPOSITION;
-use manifest::GroupVersionKind;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
@@ -17,17 +15,8 @@ use crate::runtime::store::{Change, Key};
 const BACKLOG: usize = 256;
 
 pub(crate) struct Catalogue {
-    content: RwLock<Content>,
+    content: RwLock<catalogue::Catalogue>,
     changes: broadcast::Sender<Arc<str>>,
-}
-
-#[derive(Default)]
-struct Content {
-    compositions: BTreeMap<String, Composition>,
-    revisions: BTreeMap<String, Composition>,
-    /// Made when first asked for after a change.
-    by_type: BTreeMap<GroupVersionKind, Arc<Vec<Composition>>>,
-    by_composition: BTreeMap<String, Arc<Vec<Composition>>>,
 }
 
 impl Catalogue {
@@ -35,49 +24,18 @@ impl Catalogue {
         Self { content: RwLock::default(), changes: broadcast::channel(BACKLOG).0 }
     }
 
-    /// The Compositions for XRs of `kind`, by name.
-    pub(crate) fn compositions(&self, kind: &GroupVersionKind) -> Arc<Vec<Composition>> {
-        let mut content = self.write();
-        let Content { compositions, by_type, .. } = &mut *content;
-        let made = || {
-            let fits = |composition: &&Composition| composition.spec.composite_type_ref == *kind;
-            Arc::new(compositions.values().filter(fits).cloned().collect())
-        };
-        Arc::clone(by_type.entry(kind.clone()).or_insert_with(made))
+    /// All of them. Changes wait while it is held.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, catalogue::Catalogue> {
+        self.content.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The Composition called `name`, whichever type it is for.
     pub(crate) fn composition(&self, name: &str) -> Option<Composition> {
-        let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
-        content.compositions.get(name).cloned()
-    }
-
-    /// The revisions of a Composition, by name.
-    pub(crate) fn revisions(&self, composition: &str) -> Arc<Vec<Composition>> {
-        let mut content = self.write();
-        let Content { revisions, by_composition, .. } = &mut *content;
-        let made = || {
-            let is_of = |revision: &&Composition| {
-                object::label(&revision.object, LABEL_COMPOSITION) == Some(composition)
-            };
-            Arc::new(revisions.values().filter(is_of).cloned().collect())
-        };
-        Arc::clone(by_composition.entry(composition.to_owned()).or_insert_with(made))
+        self.read().composition(name).cloned()
     }
 
     pub(crate) fn revision(&self, name: &str) -> Option<Composition> {
-        let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
-        content.revisions.get(name).cloned()
-    }
-
-    /// The names of all revisions that run `function`.
-    pub(crate) fn revisions_with(&self, function: &str) -> Vec<String> {
-        let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
-        let runs = |revision: &Composition| {
-            revision.spec.pipeline.iter().any(|step| step.function_ref.name == function)
-        };
-        let running = content.revisions.iter().filter(|(_, revision)| runs(revision));
-        running.map(|(name, _)| name.clone()).collect()
+        self.read().revision(name).cloned()
     }
 
     /// The names of Compositions as they or their revisions change. A subscriber that lags has to look at all of them.
@@ -87,28 +45,18 @@ impl Catalogue {
 
     pub(super) fn composition_changed(&self, change: &Change) {
         let read = read(change, Composition::read);
-        {
-            let mut content = self.write();
-            content.by_type.clear();
-            put(&mut content.compositions, &change.key.name, read);
-        }
+        self.write().put_composition(&change.key.name, read);
         self.notify(&change.key.name);
     }
 
     pub(super) fn revision_changed(&self, change: &Change) {
-        let read = read(change, Composition::read_revision);
-        let named = |revision: &Option<Arc<Value>>| composition_of(revision.as_ref()?.as_object()?);
+        let named = |revision: &Option<Arc<Value>>| {
+            composition_of(revision.as_ref()?.as_object()?).map(str::to_owned)
+        };
         let (before, after) = (named(&change.before), named(&change.after));
-        {
-            let mut content = self.write();
-            // The response to a write comes before the watch event.
-            let known = content.revisions.get(&change.key.name).and_then(|known| version(&known.object));
-            let new = read.as_ref().and_then(|new| version(&new.object));
-            if new < known && read.is_some() {
-                return;
-            }
-            content.by_composition.clear();
-            put(&mut content.revisions, &change.key.name, read);
+        let read = read(change, Composition::read_revision);
+        if !self.write().put_revision(&change.key.name, read) {
+            return;
         }
         let moved = before.clone().filter(|before| Some(before) != after.as_ref());
         for composition in after.into_iter().chain(moved) {
@@ -128,7 +76,7 @@ impl Catalogue {
         let _ = self.changes.send(composition.into());
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Content> {
+    fn write(&self) -> RwLockWriteGuard<'_, catalogue::Catalogue> {
         self.content.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -146,27 +94,6 @@ fn read(
             None
         }
     }
-}
-
-fn put(into: &mut BTreeMap<String, Composition>, name: &str, composition: Option<Composition>) {
-    match composition {
-        Some(composition) => {
-            into.insert(name.to_owned(), composition);
-        }
-        None => {
-            into.remove(name);
-        }
-    }
-}
-
-/// Resource versions of one kind are growing numbers.
-fn version(object: &Object) -> Option<u64> {
-    object::nested(object, &["metadata", "resourceVersion"])?.as_str()?.parse().ok()
-}
-
-/// The name of the Composition that a revision belongs to.
-pub(super) fn composition_of(revision: &Object) -> Option<String> {
-    object::label(revision, LABEL_COMPOSITION).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ mod permissions;
 mod pipeline;
 mod reconcile;
 mod required;
-pub(super) mod selection;
 mod status;
 mod triggers;
 mod unavailable;
@@ -29,6 +28,7 @@ use composition::composite::{Composite, Layout, UpdatePolicy};
 use composition::health::{ReconcileFailure, Stage};
 use composition::object;
 use composition::protocol::Object;
+use composition::selection::{NotSelected, Selected, select};
 use manifest::ObjectRef;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
@@ -161,6 +161,11 @@ impl Composer {
     fn force(&self, xr: Key) {
         self.queue.signals(&xr, |signals| signals.is_forced = true);
         self.queue.enqueue(xr);
+    }
+
+    /// What `xr` uses, without a request.
+    fn select(&self, xr: Composite<'_>) -> std::result::Result<Selected, NotSelected> {
+        select(xr, &self.kind.definition, &self.engine.catalogue.read())
     }
 
     /// Who writes what `xr` is composed of.

@@ -1,5 +1,5 @@
 //! What a pass over an XR is made of, for the controller of XRs and for previews of a change alike: who writes, what functions
-//! are given, how they run, and what comes of what they desire.
+//! are given, how they run, and what comes of what they desire. `plimsoll render` runs them in the same way, with files.
 
 mod actor;
 mod rendering;
@@ -11,4 +11,4 @@ pub(super) use actor::Actor;
 pub(super) use rendering::render;
 pub(super) use secret_rights::SecretRights;
 pub(super) use state::observed_state;
-pub(super) use steps::{Steps, StepsRun};
+pub use steps::{Credentials, CredentialsFuture, Steps, StepsRun};

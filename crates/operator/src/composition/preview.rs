@@ -2,7 +2,7 @@
 //! where a pass writes. Composed resources are applied as dry runs, and nothing is written.
 //!
 //! ```text
-//! changed Compositions, XRDs, Functions ──▶ Platform ──▶ which XRs are concerned
+//! changed Compositions, XRDs, Functions ──▶ Platform (in `composition`) ──▶ which XRs are concerned
 //!                                              └──▶ Previewer ──▶ for each: observe, functions, dry runs ──▶ XrPreview
 //! ```
 //!
@@ -16,5 +16,5 @@ mod previewer;
 mod resolver;
 
 pub use outcome::{ComposedOutcome, ComposedPreview, XrPreview};
-pub use platform::{Concern, Platform, is_platform};
+pub use platform::read_platform;
 pub use previewer::{Previewer, Readers};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backoff::Backoff;
+use composition::catalogue::composition_of;
 use composition::composition::Composition;
 use composition::condition::{Condition, Conditions};
 use composition::protocol::{ConditionStatus, Object};
@@ -13,7 +14,6 @@ use composition::{function, object};
 use manifest::ObjectRef;
 use serde_json::Value;
 
-use super::catalogue::composition_of;
 use super::engine::Engine;
 use super::function::FunctionLocations;
 use super::{MANAGER, Stores};
@@ -107,14 +107,14 @@ impl Revisions {
     /// A revision belongs to the shard of its Composition.
     fn is_of_shard(&self, revision: &Composition) -> bool {
         let name = composition_of(&revision.object);
-        let composition = name.and_then(|name| self.engine.catalogue.composition(&name));
+        let composition = name.and_then(|name| self.engine.catalogue.composition(name));
         self.engine.shard.selects(&composition.as_ref().unwrap_or(revision).object)
     }
 
     /// Makes sure that the newest revision of `composition` has its content.
     async fn revise(&self, composition: &Composition) -> Result<(), ApiError> {
         let name = object::name(&composition.object).unwrap_or_default();
-        let revisions = self.engine.catalogue.revisions(name);
+        let revisions: Vec<Composition> = self.engine.catalogue.read().revisions(name).cloned().collect();
         for orphan in revision::unowned(&revisions) {
             let owned = self.edit(orphan, |revision| {
                 let owner = object::controller_reference(&composition.object);

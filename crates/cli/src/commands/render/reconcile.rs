@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use composition::composite::{Composite, Layout, identity, refs_intent};
-use composition::composition::{CredentialsSource, Step};
+use composition::composite::{Composite, identity, refs_intent};
+use composition::composition::{CredentialsSource, SecretRef, Step};
 use composition::condition::{Condition, Conditions, RESPONSIVE};
 use composition::event::Event;
 use composition::function::{Function, Location, is_built_in};
 use composition::health::{ReconcileFailure, Stage};
 use composition::observed::Observed;
-use composition::pipeline::{Audience, Outcome, Pipeline};
-use composition::protocol::{self, ConditionStatus, Object, SecretData, State};
+use composition::pipeline::Outcome;
+use composition::protocol::{ConditionStatus, Object, SecretData};
 use composition::readiness::{Child, ChildState};
 use composition::render::{self, RenderInput};
 use composition::status::{Reconcile, report};
@@ -21,6 +21,7 @@ use diag::Diagnostic;
 use functions::{Functions, Options};
 use jiff::Timestamp;
 use manifest::GroupVersionKind;
+use operator::composition::pass::{Credentials, CredentialsFuture, Steps, StepsRun};
 use serde_json::Value;
 
 use super::inputs::Inputs;
@@ -68,16 +69,20 @@ pub(crate) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rend
     let state = Arc::new(observed.state(&xr, SecretData::default(), BTreeMap::new()));
 
     let files = FileResolver::new(&inputs.required, &inputs.schemas);
-    let ran = run(inputs, &files, layout, &revision.spec.pipeline, &state);
-    let ran = tokio::time::timeout(timeout, ran).await;
-    let Ok(ran) = ran else {
+    let credentials = FileCredentials(inputs);
+    credentials.check(&revision.spec.pipeline)?;
+    let known = inputs.functions.clone();
+    let functions = Functions::new(Options::default(), move |name| locate(name, &known))
+        .map_err(|error| Diagnostic::error(codes::RENDER_FUNCTION, error.to_string()))?;
+    let steps = Steps::new(&functions, &files, &credentials).with_context(inputs.context.clone());
+    let no_requirements = BTreeMap::new();
+    let ran = steps.run(&revision, layout, &state, &no_requirements);
+    let Ok(StepsRun { outcome, mut failure, context, .. }) = tokio::time::timeout(timeout, ran).await else {
         let title = format!("the functions did not respond within {} s", timeout.as_secs());
         return Err(Diagnostic::error(codes::RENDER_FUNCTION, title)
             .hint("Check that they are running, or raise --timeout.")
             .into());
     };
-    let (outcome, context) = ran?;
-    let mut failure = outcome.failure.as_ref().map(ReconcileFailure::of);
     let mut composed = BTreeMap::new();
     let mut deleted = Vec::new();
     if failure.is_none() {
@@ -131,42 +136,6 @@ pub(crate) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rend
     })
 }
 
-/// Runs the steps, and returns their result with the context after the last.
-async fn run(
-    inputs: &Inputs,
-    files: &FileResolver<'_>,
-    layout: Layout,
-    steps: &[Step],
-    observed: &Arc<State>,
-) -> Result<(Outcome, Option<Object>), Failure> {
-    let known = inputs.functions.clone();
-    let functions = Functions::new(Options::default(), move |name| locate(name, &known))
-        .map_err(|error| Diagnostic::error(codes::RENDER_FUNCTION, error.to_string()))?;
-    let runner = functions.runner(files);
-    let audience = match layout {
-        Layout::Legacy => Audience::CompositeAndClaim,
-        Layout::Modern => Audience::CompositeOnly,
-    };
-    let mut pipeline = Pipeline::new(audience).with_context(inputs.context.clone());
-    for step in steps {
-        let request = pipeline.request(step, observed, credentials(inputs, step)?);
-        let given = protocol::Requirements {
-            resources: step.requirements.resources(),
-            schemas: step.requirements.schemas(),
-            ..protocol::Requirements::default()
-        };
-        match runner.run_given(&step.function_ref.name, &request, &given).await {
-            Ok(answer) => pipeline.answered(&step.step, &request.meta.tag, answer),
-            Err(error) => pipeline.failed(&step.step, &step.function_ref.name, error),
-        }
-        if !pipeline.goes_on() {
-            break;
-        }
-    }
-    let context = pipeline.context().cloned();
-    Ok((pipeline.finish(), context))
-}
-
 /// The address of a function from the files.
 fn locate(name: &str, functions: &[Function]) -> Result<Location, RunError> {
     let function = functions.iter().find(|function| function.name == name);
@@ -187,23 +156,37 @@ fn locate(name: &str, functions: &[Function]) -> Result<Location, RunError> {
     }
 }
 
-fn credentials(inputs: &Inputs, step: &Step) -> Result<BTreeMap<String, SecretData>, Failure> {
-    let mut given = BTreeMap::new();
-    let from_secrets = step.credentials.iter().filter(|one| one.source == CredentialsSource::Secret);
-    for (name, secret) in from_secrets.filter_map(|one| Some((&one.name, one.secret_ref.as_ref()?))) {
-        let key = (secret.namespace.clone(), secret.name.clone());
-        let Some(data) = inputs.credentials.get(&key) else {
-            let title = format!(
-                "step {:?} needs credentials from Secret {}/{}",
-                step.step, secret.namespace, secret.name
-            );
-            return Err(Diagnostic::error(codes::RENDER_INPUT, title)
-                .hint("Write the Secret to a file and pass it with --function-credentials.")
-                .into());
-        };
-        given.insert(name.clone(), data.clone());
+/// Credentials from the Secrets in files.
+struct FileCredentials<'a>(&'a Inputs);
+
+impl FileCredentials<'_> {
+    fn of(&self, secret: &SecretRef) -> Option<&SecretData> {
+        self.0.credentials.get(&(secret.namespace.clone(), secret.name.clone()))
     }
-    Ok(given)
+
+    /// Refuses steps whose credentials are missing, before any function runs.
+    fn check(&self, steps: &[Step]) -> Result<(), Failure> {
+        for step in steps {
+            let from_secrets = step.credentials.iter().filter(|one| one.source == CredentialsSource::Secret);
+            let mut secrets = from_secrets.filter_map(|one| one.secret_ref.as_ref());
+            if let Some(secret) = secrets.find(|secret| self.of(secret).is_none()) {
+                let title = format!(
+                    "step {:?} needs credentials from Secret {}/{}",
+                    step.step, secret.namespace, secret.name
+                );
+                return Err(Diagnostic::error(codes::RENDER_INPUT, title)
+                    .hint("Write the Secret to a file and pass it with --function-credentials.")
+                    .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Credentials for FileCredentials<'_> {
+    fn read<'a>(&'a self, secret: &'a SecretRef) -> CredentialsFuture<'a> {
+        Box::pin(async { Ok(self.of(secret).cloned()) })
+    }
 }
 
 /// The objects that would be applied and deleted.

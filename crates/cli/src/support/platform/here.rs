@@ -1,9 +1,10 @@
 //! Renders XRs in this process, as the user, with functions at the addresses that the user names.
 
+use composition::platform::Platform;
 use composition::protocol::Object;
 use diag::Diagnostic;
 use functions::{Certificates, Functions, Options};
-use operator::composition::preview::{Platform, Previewer, XrPreview};
+use operator::composition::preview::{Previewer, XrPreview};
 use operator::runtime::client::ObjectClient;
 
 use crate::args::plan::CompositeArgs;

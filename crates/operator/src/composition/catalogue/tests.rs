@@ -1,3 +1,4 @@
+use composition::revision::LABEL_COMPOSITION;
 use serde_json::json;
 
 use super::*;
@@ -25,34 +26,16 @@ fn revision(name: &str, composition_name: &str) -> Value {
     revision
 }
 
-fn names(of: &[Composition]) -> Vec<&str> {
-    of.iter().filter_map(|composition| object::name(&composition.object)).collect()
-}
-
 #[test]
-fn lookups_follow_changes() {
+fn what_cannot_be_read_is_not_used() {
     let catalogue = Catalogue::new();
-    let kind = "example.org/v1/XApp".parse().unwrap();
-    assert!(catalogue.compositions(&kind).is_empty());
-    let (app, other) = (composition("app", "XApp"), composition("other", "XOther"));
+    let app = composition("app", "XApp");
     catalogue.composition_changed(&change(None, Some(&app)));
-    catalogue.composition_changed(&change(None, Some(&other)));
-    assert_eq!(names(&catalogue.compositions(&kind)), ["app"]);
-    assert!(catalogue.composition("other").is_some());
+    assert!(catalogue.composition("app").is_some());
     let mut broken = app.clone();
     broken["spec"]["mode"] = "Resources".into();
     catalogue.composition_changed(&change(Some(&app), Some(&broken)));
-    assert!(catalogue.compositions(&kind).is_empty());
-
-    assert!(catalogue.revisions("app").is_empty());
-    let first = revision("app-1", "app");
-    catalogue.revision_changed(&change(None, Some(&first)));
-    assert_eq!(names(&catalogue.revisions("app")), ["app-1"]);
-    assert_eq!(catalogue.revisions_with("function-a"), ["app-1"]);
-    assert!(catalogue.revisions_with("function-b").is_empty());
-    catalogue.revision_changed(&change(Some(&first), None));
-    assert!(catalogue.revisions("app").is_empty());
-    assert!(catalogue.revision("app-1").is_none());
+    assert!(catalogue.composition("app").is_none());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Finalizing an XR, and leaving one alone that a user paused.
 
 use cluster::Propagation;
-use composition::composite::Composite;
+use composition::composite::{Composite, FINALIZER};
 use composition::event::Event;
 use composition::health::{ReconcileFailure, Stage};
 use composition::object;
@@ -11,7 +11,6 @@ use composition::requeue::History;
 use composition::status::with_conditions;
 
 use super::memory::XrMemory;
-use super::selection::FINALIZER;
 use super::{Composer, failed};
 use crate::composition::MANAGER;
 use crate::runtime::controller::{Action, ReconcileError};

@@ -10,11 +10,11 @@ use composition::intent::Applied;
 use composition::pipeline::Outcome;
 use composition::protocol::Requirements;
 use composition::requeue::{Due, Fingerprint, History};
+use composition::selection::Awaited;
 use manifest::ObjectRef;
 use tokio::time::Instant;
 
 use super::permissions::Permissions;
-use super::selection::Awaited;
 use crate::composition::recording::WantedRecordings;
 use crate::composition::watches::Scope;
 use crate::runtime::events::EventLog;

@@ -36,8 +36,8 @@ impl Composer {
     ) -> PipelineRun {
         let engine = &self.engine;
         let resolver = StoreResolver::new(engine, actor, revision);
-        let (functions, client, metrics) = (&engine.functions, &engine.client, Some(&*engine.counts));
-        let steps = Steps { functions, resolver: &resolver, client, metrics, recorder };
+        let steps = Steps::new(&engine.functions, &resolver, &engine.client);
+        let steps = steps.reported(&engine.counts, recorder);
         let run = steps.run(revision, self.layout, observed, before).await;
         let (scopes, opened) = resolver.into_opened().into_iter().unzip::<_, _, BTreeSet<_>, Vec<_>>();
         let (stores, given) = opened.into_iter().unzip::<_, Vec<_>, Vec<_>, Vec<_>>();

@@ -17,6 +17,7 @@ use composition::pipeline::Outcome;
 use composition::protocol::Object;
 use composition::readiness::Child;
 use composition::requeue::{DEBOUNCE, Due, Fingerprint, interval};
+use composition::selection::{NotSelected, Selected};
 use composition::takeover::fold_updates;
 use functions::Reservation;
 use jiff::Timestamp;
@@ -27,7 +28,6 @@ use tokio::time::Instant;
 use super::memory::{Unwritten, XrMemory, XrSignals};
 use super::observe::fingerprint;
 use super::pipeline::PipelineRun;
-use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
 use crate::composition::MANAGER;
 use crate::composition::pass::{Actor, observed_state, render};
@@ -145,7 +145,7 @@ impl Composer {
             return self.finalize(key, xr, memory).await;
         }
         let now = Instant::now();
-        let selected = select(composite, &self.kind, &self.engine.catalogue);
+        let selected = self.select(composite);
         let revision = selected.as_ref().ok().map(|selected| &selected.revision);
         let seen = self.fingerprint(xr, revision, &memory.scopes);
         let is_unreported = memory.responsive.is_some_and(|responsive| responsive == breaker.is_open);
@@ -419,7 +419,7 @@ impl Composer {
         }
         let reported = self.report(key, xr, memory, progress, failure.as_ref()).await;
         progress.phase("status");
-        let selected = select(Composite::new(xr, self.layout), &self.kind, &self.engine.catalogue);
+        let selected = self.select(Composite::new(xr, self.layout));
         let revision = selected.as_ref().ok().map(|selected| &selected.revision);
         let written = self.fingerprint(xr, revision, &memory.scopes);
         // What functions saw, if they returned: after a restart that is more than was known when the reconcile began.

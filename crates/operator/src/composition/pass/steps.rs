@@ -1,51 +1,96 @@
 //! Runs the steps of a pipeline, each with its credentials and what it requires.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use composition::RunErrorClass;
 use composition::composite::Layout;
-use composition::composition::{Composition, CredentialsSource, Step};
+use composition::composition::{Composition, CredentialsSource, SecretRef, Step};
 use composition::connection;
 use composition::health::{ReconcileFailure, Stage};
 use composition::pipeline::{Audience, Failure, Outcome, Pipeline};
-use composition::protocol::{Requirements, RunRequest, SecretData, State};
+use composition::protocol::{Object, Requirements, RunRequest, SecretData, State};
 use functions::{Functions, Reservation, Resolver};
 
 use crate::composition::metrics::CompositionMetrics;
 use crate::composition::recording::Recorder;
-use crate::runtime::client::ObjectClient;
+use crate::runtime::client::{ApiError, ObjectClient};
 use crate::runtime::controller::goes_first;
 
 /// Stands in for the tag of our requests: `functions` sends the real one, and puts this into a response that carries it.
 const TAG: &str = "pass";
 
-/// What runs the steps.
-pub(in crate::composition) struct Steps<'a> {
-    pub(in crate::composition) functions: &'a Functions,
-    pub(in crate::composition) resolver: &'a dyn Resolver,
-    /// Reads credentials.
-    pub(in crate::composition) client: &'a ObjectClient,
-    pub(in crate::composition) metrics: Option<&'a CompositionMetrics>,
-    pub(in crate::composition) recorder: Option<&'a Recorder>,
+/// Reads the Secrets with the credentials of steps: from a cluster, or from files.
+pub trait Credentials: Send + Sync {
+    /// The entries of a Secret, if it exists.
+    fn read<'a>(&'a self, secret: &'a SecretRef) -> CredentialsFuture<'a>;
+}
+
+pub type CredentialsFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Option<SecretData>, ApiError>> + Send + 'a>>;
+
+impl Credentials for ObjectClient {
+    fn read<'a>(&'a self, secret: &'a SecretRef) -> CredentialsFuture<'a> {
+        Box::pin(async {
+            let read = self.read(&connection::secret_ref(&secret.namespace, &secret.name)).await?;
+            Ok(read.as_ref().map(connection::data))
+        })
+    }
+}
+
+/// Runs the steps.
+pub struct Steps<'a> {
+    functions: &'a Functions,
+    resolver: &'a dyn Resolver,
+    credentials: &'a dyn Credentials,
+    /// Given to the first step.
+    context: Object,
+    metrics: Option<&'a CompositionMetrics>,
+    recorder: Option<&'a Recorder>,
 }
 
 /// The result of a pipeline.
-pub(in crate::composition) struct StepsRun {
-    pub(in crate::composition) outcome: Outcome,
+pub struct StepsRun {
+    pub outcome: Outcome,
     /// What failed, in a function or in the engine.
-    pub(in crate::composition) failure: Option<ReconcileFailure>,
+    pub failure: Option<ReconcileFailure>,
     /// What each step required.
-    pub(in crate::composition) required: BTreeMap<String, Requirements>,
+    pub required: BTreeMap<String, Requirements>,
     /// The function that could not be reached.
-    pub(in crate::composition) unreachable: Option<String>,
+    pub unreachable: Option<String>,
+    /// The context after the last step.
+    pub context: Option<Object>,
     /// The memory that `outcome` takes.
-    pub(in crate::composition) reservation: Reservation,
+    pub reservation: Reservation,
 }
 
-impl Steps<'_> {
+impl<'a> Steps<'a> {
+    pub fn new(
+        functions: &'a Functions,
+        resolver: &'a dyn Resolver,
+        credentials: &'a dyn Credentials,
+    ) -> Self {
+        Self { functions, resolver, credentials, context: Object::new(), metrics: None, recorder: None }
+    }
+
+    /// The same with a context for the first step.
+    #[must_use]
+    pub fn with_context(self, context: Object) -> Self {
+        Self { context, ..self }
+    }
+
+    /// The same, counted and recorded.
+    pub(in crate::composition) fn reported(
+        self,
+        metrics: &'a CompositionMetrics,
+        recorder: Option<&'a Recorder>,
+    ) -> Self {
+        Self { metrics: Some(metrics), recorder, ..self }
+    }
+
     /// Runs the steps of `revision` until one fails. `before` is what each step required last time.
-    pub(in crate::composition) async fn run(
+    pub async fn run(
         &self,
         revision: &Composition,
         layout: Layout,
@@ -56,7 +101,7 @@ impl Steps<'_> {
             Layout::Legacy => Audience::CompositeAndClaim,
             Layout::Modern => Audience::CompositeOnly,
         };
-        let mut pipeline = Pipeline::new(audience);
+        let mut pipeline = Pipeline::new(audience).with_context(self.context.clone());
         let runner = self.functions.runner(self.resolver).going_first(goes_first());
         let runner = runner.watched_by(self.recorder.map(Recorder::as_watcher));
         let mut required = BTreeMap::new();
@@ -101,6 +146,7 @@ impl Steps<'_> {
                 break;
             }
         }
+        let context = pipeline.context().cloned();
         let outcome = pipeline.finish();
         let failure = failure.or_else(|| outcome.failure.as_ref().map(ReconcileFailure::of));
         if matches!(outcome.failure, Some(Failure::Run { .. })) {
@@ -109,7 +155,7 @@ impl Steps<'_> {
                 required.entry(step.clone()).or_insert_with(|| requirements.clone());
             }
         }
-        StepsRun { outcome, failure, required, unreachable, reservation: runner.into_reservation() }
+        StepsRun { outcome, failure, required, unreachable, context, reservation: runner.into_reservation() }
     }
 
     fn waiting(&self, function: &str) {
@@ -142,12 +188,12 @@ impl Steps<'_> {
                 );
                 ReconcileFailure::engine(Stage::Compose, class, text)
             };
-            let target = connection::secret_ref(&secret.namespace, &secret.name);
-            match self.client.read(&target).await {
-                Ok(Some(secret)) => {
-                    credentials.insert(wanted.name.clone(), connection::data(&secret));
+            match self.credentials.read(secret).await {
+                Ok(Some(data)) => {
+                    credentials.insert(wanted.name.clone(), data);
                 }
                 Ok(None) => {
+                    let target = connection::secret_ref(&secret.namespace, &secret.name);
                     let text = format!("{target} does not exist");
                     return Err(failed("CredentialsNotFound", text));
                 }

@@ -8,10 +8,11 @@ use composition::composite::Composite;
 use composition::event::EventType;
 use composition::health::{ReconcileFailure, Stage};
 use composition::naming::composed_manager;
+use composition::object;
 use composition::observed::observe;
+use composition::platform::Platform;
 use composition::preview::{Fate, fates};
 use composition::protocol::Object;
-use composition::{crd, object};
 use functions::Functions;
 use futures::stream::{self, StreamExt as _};
 use manifest::ObjectRef;
@@ -20,9 +21,7 @@ use serde_json::Value;
 
 use super::live::Live;
 use super::outcome::{ComposedOutcome, ComposedPreview, XrPreview};
-use super::platform::Platform;
 use super::resolver::{ReadResolver, RightfulResolver};
-use crate::composition::kinds::Kind;
 use crate::composition::pass::{Actor, SecretRights, Steps, observed_state, render};
 use crate::composition::recording::Finding;
 use crate::runtime::client::{ApiError, ObjectClient};
@@ -69,9 +68,8 @@ impl<'a> Previewer<'a> {
     pub async fn preview(&self, xrs: &[Object]) -> Vec<XrPreview> {
         let mut references = Vec::new();
         for xr in xrs {
-            if let Some((kind, _)) = self.platform.kind_of(xr) {
-                let layout = kind.definition.scope.layout();
-                references.extend(Composite::new(xr, layout).resource_refs());
+            if let Some(definition) = self.platform.definition_of(xr) {
+                references.extend(Composite::new(xr, definition.scope.layout()).resource_refs());
             }
         }
         let live = Live::of(&self.client, references).await;
@@ -99,13 +97,11 @@ impl<'a> Previewer<'a> {
         resolver: &ReadResolver,
         preview: &mut XrPreview,
     ) -> Result<(), ReconcileFailure> {
-        let Some((kind, is_redefined)) = self.platform.kind_of(xr) else { return Ok(()) };
-        let layout = kind.definition.scope.layout();
+        let Some(definition) = self.platform.definition_of(xr) else { return Ok(()) };
+        let layout = definition.scope.layout();
         let mut xr = xr.clone();
-        if is_redefined {
-            preview.pruned = redefine(&mut xr, kind);
-        }
-        let selected = self.platform.select(Composite::new(&xr, layout), kind);
+        preview.pruned = self.platform.redefine(&mut xr);
+        let selected = self.platform.select(Composite::new(&xr, layout), definition);
         let selected = selected.map_err(|not_selected| not_selected.failure)?;
         let xr = selected.configured.unwrap_or(xr);
         let composite = Composite::new(&xr, layout);
@@ -120,16 +116,16 @@ impl<'a> Previewer<'a> {
             ReconcileFailure::engine(Stage::Compose, "AnonymousResource", text)
         })?;
         let composition = composite.composition_ref().and_then(|name| self.platform.composition(name));
-        let composition = composition.as_ref().map(|composition| &composition.object);
+        let composition = composition.map(|composition| &composition.object);
         let default = self.default_service_account.as_deref();
         let actor = Actor::of(composite, composition, default, &self.client)?;
         let mut events = Vec::new();
         let state = observed_state(composite, &observed, &self.client, &actor, &mut events).await?;
 
-        let (functions, client) = (self.functions, &self.client);
+        let client = &self.client;
         let resolver =
             RightfulResolver { all: resolver, rights: SecretRights::new(&actor, &selected.revision) };
-        let steps = Steps { functions, resolver: &resolver, client, metrics: None, recorder: None };
+        let steps = Steps::new(self.functions, &resolver, client);
         let run = steps.run(&selected.revision, layout, &state, &BTreeMap::new()).await;
         preview.findings = run.outcome.results.iter().map(|it| Finding::of_result(&it.output)).collect();
         if let Some(failure) = run.failure {
@@ -140,7 +136,7 @@ impl<'a> Previewer<'a> {
         events.extend(rendered.events);
         let warnings = events.iter().filter(|event| event.kind == EventType::Warning);
         preview.findings.extend(warnings.map(Finding::of_event));
-        preview.manager = composed_manager(object::name(&xr).unwrap_or_default(), &kind.composite);
+        preview.manager = composed_manager(object::name(&xr).unwrap_or_default(), &definition.composite);
         let uid = object::uid(&xr).unwrap_or_default();
         let fates = fates(uid, &observed.resources, rendered.resources, &preview.manager);
         let fates = fates.map_err(|error| {
@@ -232,16 +228,6 @@ impl<'a> Previewer<'a> {
         object.remove("status");
         secret::masked_within(&Value::Object(object), &self.key)
     }
-}
-
-/// The XR as it would be served by the CRD that its changed XRD defines; the fields that are lost.
-fn redefine(xr: &mut Object, kind: &Kind) -> Vec<String> {
-    let crd = crd::composite(&kind.definition);
-    let version = kind.composite.api_version().to_string();
-    xr.insert("apiVersion".to_owned(), version.into());
-    let pruned = crd::prune(xr, &crd);
-    crd::fill_defaults(xr, &crd);
-    pruned
 }
 
 fn unreadable(error: &ApiError) -> ReconcileFailure {

@@ -1,9 +1,10 @@
 //! Renders XRs with a changed platform for a user who may change it, and shows what the user may read.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::pin::Pin;
 
 use composition::object;
+use composition::platform::is_platform;
 use composition::protocol::Object;
 use futures::stream::{self, StreamExt as _};
 use manifest::ObjectRef;
@@ -14,7 +15,7 @@ use super::identity::Rights;
 use super::wire::{MAX_XRS, Named, PlanQuestion};
 use crate::composition::engine::Engine;
 use crate::composition::function::FunctionLocations;
-use crate::composition::preview::{Platform, Previewer, Readers, XrPreview, is_platform};
+use crate::composition::preview::{Previewer, Readers, XrPreview, read_platform};
 use crate::runtime::client::ObjectClient;
 
 /// Max concurrent reads.
@@ -38,7 +39,7 @@ pub(super) async fn answer(
         check(changed, &engine.client, rights).await?;
     }
     let now = engine.clock.now();
-    let platform = Platform::read(engine.client.session(), &question.changed, [], now).await?;
+    let platform = read_platform(engine.client.session(), &question.changed, BTreeSet::new(), now).await?;
     let moved;
     let functions = if platform.moves_functions() {
         moved = engine.functions.located(platform.locate(locations.flags().clone()));

@@ -1,36 +1,36 @@
-//! Which Composition and revision an XR uses, selected from the catalogue without a request.
+//! Selects the Composition and the revision of an XR from all there are, and says what the XR is to record of it.
 
-use composition::composite::Composite;
-use composition::composition::Composition;
-use composition::event::Event;
-use composition::health::{ReconcileFailure, Stage};
-use composition::object;
-use composition::protocol::Object;
-use composition::selection::{self, SelectionError};
+use crate::catalogue::Catalogue;
+use crate::composite::{Composite, FINALIZER};
+use crate::composition::Composition;
+use crate::definition::Definition;
+use crate::event::Event;
+use crate::health::{ReconcileFailure, Stage};
+use crate::object;
+use crate::protocol::Object;
 
-use crate::composition::catalogue::Catalogue;
-use crate::composition::kinds::Kind;
-use crate::runtime::finalizer;
+use super::SelectionError;
 
-/// Crossplane's finalizer on XRs.
-pub(super) const FINALIZER: &str = "composite.apiextensions.crossplane.io";
-
-pub(in crate::composition) struct Selected {
-    pub(in crate::composition) revision: Composition,
+/// What an XR uses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Selected {
+    pub revision: Composition,
     /// The XR with all fields set that follow from the selection; `None` if it has them.
-    pub(in crate::composition) configured: Option<Object>,
-    pub(super) events: Vec<Event>,
+    pub configured: Option<Object>,
+    pub events: Vec<Event>,
 }
 
 /// Why nothing could be selected.
-pub(in crate::composition) struct NotSelected {
-    pub(in crate::composition) failure: ReconcileFailure,
+#[derive(Clone, Debug)]
+pub struct NotSelected {
+    pub failure: ReconcileFailure,
     /// What is missing, if it is probably about to be created.
-    pub(super) awaited: Option<Awaited>,
+    pub awaited: Option<Awaited>,
 }
 
+/// What may be about to be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::composition) enum Awaited {
+pub enum Awaited {
     Composition,
     Revision,
     Validation,
@@ -48,14 +48,14 @@ impl NotSelected {
     }
 }
 
-pub(in crate::composition) fn select(
+/// Selects what an XR of the kind that `definition` defines uses.
+pub fn select(
     xr: Composite<'_>,
-    kind: &Kind,
+    definition: &Definition,
     catalogue: &Catalogue,
 ) -> Result<Selected, NotSelected> {
-    let definition = &kind.definition;
-    let compositions = catalogue.compositions(&kind.composite);
-    let selected = selection::composition(xr, definition, &compositions)
+    let compositions = catalogue.compositions(&definition.composite);
+    let selected = super::composition(xr, definition, compositions)
         .map_err(|error| NotSelected::new(Stage::SelectComposition, &error))?;
     let mut events = selected.events;
     let Some(composition) = catalogue.composition(&selected.name) else {
@@ -66,7 +66,7 @@ pub(in crate::composition) fn select(
         let failure = ReconcileFailure::engine(Stage::FetchRevision, "CompositionNotFound", text);
         return Err(NotSelected { failure, awaited: Some(Awaited::Composition) });
     };
-    let selector = selection::revision_selector(xr, definition).map(|(selector, event)| {
+    let selector = super::revision_selector(xr, definition).map(|(selector, event)| {
         events.push(event);
         selector
     });
@@ -74,9 +74,9 @@ pub(in crate::composition) fn select(
     let selecting = selector.as_ref().map(|selector| with_selector(xr, selector));
     let configured_xr = selecting.as_ref().map_or(xr, |object| Composite::new(object, xr.layout));
     let revisions = catalogue.revisions(&selected.name);
-    let revision = selection::revision(configured_xr, &composition.object, &revisions)
+    let revision = super::revision(configured_xr, &composition.object, revisions)
         .map_err(|error| NotSelected::new(Stage::FetchRevision, &error))?;
-    selection::check_revision(xr, revision).map_err(|error| {
+    super::check_revision(xr, revision).map_err(|error| {
         let stage = match error {
             SelectionError::Incompatible => Stage::Configure,
             _ => Stage::ValidatePipeline,
@@ -87,7 +87,7 @@ pub(in crate::composition) fn select(
     if xr.revision_ref() != Some(name) {
         events.push(Event::normal("SelectComposition", format!("Selected composition revision: {name}")));
     }
-    let configured = selection::configure(xr, &selected.name, revision, selector);
+    let configured = super::configure(xr, &selected.name, revision, selector);
     let configured = with_finalizer(xr.object, configured);
     Ok(Selected { revision: revision.clone(), configured, events })
 }
@@ -101,10 +101,12 @@ fn with_selector(xr: Composite<'_>, selector: &Object) -> Object {
 
 /// Adds the finalizer in the same write.
 fn with_finalizer(xr: &Object, configured: Option<Object>) -> Option<Object> {
-    if finalizer::is_present(xr, FINALIZER) {
+    let mut finalizers = object::texts(xr, &["metadata", "finalizers"]);
+    if finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
         return configured;
     }
+    finalizers.push(FINALIZER.to_owned());
     let mut held = configured.unwrap_or_else(|| xr.clone());
-    finalizer::add(&mut held, FINALIZER);
+    object::nested_mut(&mut held, &["metadata"]).insert("finalizers".to_owned(), finalizers.into());
     Some(held)
 }
