@@ -10,9 +10,14 @@ use tokio::sync::Semaphore;
 use crate::fixture::{PATIENCE, apply, reference, session, until, until_gone, world};
 use crate::operators::{Offer, alone};
 
+/// The name of the user who may write requests in a namespace.
+pub(crate) fn user_of(namespace: &str) -> String {
+    format!("asking-in-{namespace}")
+}
+
 /// A user who may write requests in a namespace, and do nothing else.
-async fn asking(namespace: &str) -> Session {
-    let user = format!("hostile-in-{namespace}");
+pub(crate) async fn asking(namespace: &str) -> Session {
+    let user = user_of(namespace);
     let group = "rbac.authorization.k8s.io";
     let binding = json!({
         "apiVersion": format!("{group}/v1"), "kind": "RoleBinding",
@@ -36,10 +41,22 @@ fn acting(user: String) -> Session {
 
 /// A request for a plan by the user of `session`, not written yet.
 async fn request(session: &Session, namespace: &str, name: &str, question: &Value) -> Value {
+    let key = OpeningKey::new().unwrap().public();
+    request_with(session, namespace, name, question, key).await
+}
+
+/// The same, with the key that its answer is encrypted for.
+pub(crate) async fn request_with(
+    session: &Session,
+    namespace: &str,
+    name: &str,
+    question: &Value,
+    key: String,
+) -> Value {
     let spec = RequestSpec {
         operation: Operation::Plan,
         requester: requester(session).await.unwrap(),
-        key: OpeningKey::new().unwrap().public(),
+        key,
         question: pack(question).unwrap(),
         timeout_seconds: 30,
     };
@@ -49,12 +66,12 @@ async fn request(session: &Session, namespace: &str, name: &str, question: &Valu
     })
 }
 
-async fn create(session: &Session, request: &Value) -> Result<Value, String> {
+pub(crate) async fn create(session: &Session, request: &Value) -> Result<Value, String> {
     let created = session.create(&reference(request), request, Write::by("person")).await;
     created.map(|reply| reply.object).map_err(|error| error.status().unwrap().message.clone())
 }
 
-fn is_done(request: &Value) -> bool {
+pub(crate) fn is_done(request: &Value) -> bool {
     request["status"]["state"].as_str().is_some_and(|state| state != "Running")
 }
 

@@ -25,6 +25,7 @@ mod packages;
 mod platform;
 mod propagation;
 mod python_sdk;
+mod recordings;
 mod requirements;
 mod restart;
 mod restored;

@@ -45,6 +45,49 @@ pub struct Recording {
     pub trimmed: (usize, usize),
 }
 
+impl Recording {
+    /// Every piece of it.
+    pub(crate) fn pieces_mut(&mut self) -> Vec<&mut Piece> {
+        let mut pieces: Vec<&mut Piece> = self.composite.iter_mut().collect();
+        pieces.extend(self.observed.values_mut());
+        for step in &mut self.steps {
+            pieces.extend(&mut step.input);
+            for call in &mut step.calls {
+                pieces.extend(call.required.values_mut().flatten());
+                pieces.extend(&mut call.context);
+                if let Some(returned) = &mut call.returned {
+                    pieces.extend(&mut returned.composite);
+                    pieces.extend(returned.resources.values_mut());
+                    pieces.extend(&mut returned.context);
+                }
+            }
+        }
+        pieces
+    }
+
+    /// Every text beside its pieces that a function, or an error about what it returned, may have put a value into.
+    pub(super) fn texts_mut(&mut self) -> Vec<&mut String> {
+        let mut texts: Vec<&mut String> = self.failure.iter_mut().collect();
+        texts.extend(self.writes.iter_mut().filter_map(|writing| writing.error.as_mut()));
+        texts.extend(self.events.iter_mut().flat_map(Finding::texts_mut));
+        for step in &mut self.steps {
+            texts.extend(&mut step.error);
+            for call in &mut step.calls {
+                texts.extend(&mut call.error);
+                if let Some(returned) = &mut call.returned {
+                    texts.extend(returned.results.iter_mut().flat_map(Finding::texts_mut));
+                    for condition in &mut returned.conditions {
+                        texts.extend([&mut condition.kind, &mut condition.reason]);
+                        texts.extend(&mut condition.message);
+                    }
+                    texts.extend(&mut returned.requires);
+                }
+            }
+        }
+        texts
+    }
+}
+
 fn is_nothing((pieces, _): &(usize, usize)) -> bool {
     *pieces == 0
 }
@@ -171,6 +214,10 @@ pub struct Finding {
 }
 
 impl Finding {
+    fn texts_mut(&mut self) -> [&mut String; 2] {
+        [&mut self.reason, &mut self.message]
+    }
+
     pub(in crate::composition) fn of_result(result: &FunctionResult) -> Self {
         let severity = match result.severity {
             Severity::Fatal => "Fatal",

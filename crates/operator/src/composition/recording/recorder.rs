@@ -75,9 +75,10 @@ impl Recorder {
     /// What functions are given as observed.
     pub(in crate::composition) fn observed(&self, observed: &Observed, given: &State) {
         let missing = observed.missing.iter().map(Named::from).collect();
-        self.state().known.add_details(&given.composite.connection_details);
-        for resource in given.resources.values() {
-            self.state().known.add_details(&resource.connection_details);
+        {
+            let known = &mut self.state().known;
+            known.add_resource(&given.composite);
+            given.resources.values().for_each(|resource| known.add_resource(resource));
         }
         let composite = self.resource(&given.composite);
         let resources = self.resources(&given.resources);
@@ -123,8 +124,11 @@ impl Recorder {
 
     /// The recording of the pass that has left `xr`.
     pub(in crate::composition) fn finish(self, xr: &Object) -> Recording {
-        let mut recording = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).recording;
+        let recorded = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Recorded { mut recording, known, .. } = recorded;
         recording.conditions = object::list(xr, &["status", "conditions"]).cloned().collect();
+        // In the end, since a later step may be given what an earlier one was not.
+        known.mask_all(&mut recording, &self.key);
         recording.milliseconds = milliseconds(self.began.elapsed());
         recording
     }
@@ -154,13 +158,8 @@ impl Recorder {
         }
     }
 
-    /// A context. It may contain anything that functions were given, in any form.
     fn context(&self, context: Option<&Object>) -> Option<Piece> {
-        let mut piece = self.value(context.filter(|context| !context.is_empty())?);
-        if let Some(value) = &mut piece.value {
-            self.state().known.mask(value, &self.key);
-        }
-        Some(piece)
+        context.filter(|context| !context.is_empty()).map(|context| self.value(context))
     }
 
     /// A value without those of Secrets, unless the recording is too large already.
@@ -200,9 +199,10 @@ impl CallWatcher for Recorder {
         {
             let known = &mut self.state().known;
             request.credentials.values().for_each(|data| known.add_details(data));
-            for resource in required.clone().flat_map(|(_, found)| found) {
-                known.add_secret(&resource.object);
-                known.add_details(&resource.connection_details);
+            required.clone().flat_map(|(_, found)| found).for_each(|resource| known.add_resource(resource));
+            if let Ok(response) = response {
+                known.add_resource(&response.desired.composite);
+                response.desired.resources.values().for_each(|resource| known.add_resource(resource));
             }
         }
         let required = required.map(|(name, found)| {
@@ -387,6 +387,7 @@ impl Recordings {
 
 #[cfg(test)]
 mod tests {
+    use composition::protocol::FunctionResult;
     use serde_json::json;
 
     use super::*;
@@ -415,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_has_nothing_of_what_functions_were_given_in_secret() {
+    fn a_recording_has_nothing_of_what_functions_were_given_or_return_in_secret() {
         let recorder = Recorder::new(MaskKey::new(7), Timestamp::UNIX_EPOCH);
         let step = json!({"step": "a", "functionRef": {"name": "f"}});
         recorder.step(&serde_json::from_value(step).unwrap());
@@ -423,30 +424,56 @@ mod tests {
             |value: &str| [("password".to_owned(), value.as_bytes().to_vec())].into_iter().collect();
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"token": "dG9rZW4tMw=="}});
         let resource = |object: Value| Resource { object: object::object(object), ..Resource::default() };
+        // Everything that a function may put a value into; some of the values become known later.
+        let careless = || {
+            json!({
+                "url": "postgres://admin:password-1@db", "key": "password-2", "nested": [{"token": "token-3"}],
+                "encoded": "dG9rZW4tMw==", "own": "password-5", "composed": "password-6", "published": "password-7",
+                "secret": {"kind": "Secret", "stringData": {"k": "password-4"}}, "zone": "eu",
+            })
+        };
+        let mut said = careless();
+        said["secret"].take();
+        let said = said.to_string();
+        let status = resource(json!({"status": careless()}));
         let given = State {
-            composite: Resource { connection_details: details("password-1"), ..resource(json!({})) },
-            ..State::default()
+            composite: Resource { connection_details: details("password-1"), ..status.clone() },
+            resources: [("map".to_owned(), status.clone())].into(),
         };
         recorder.observed(&Observed::default(), &given);
-        let context = json!({
-            "url": "postgres://admin:password-1@db", "key": "password-2", "nested": [{"token": "token-3"}],
-            "encoded": "dG9rZW4tMw==", "secret": {"kind": "Secret", "stringData": {"k": "password-4"}}, "zone": "eu",
-        });
         let request = RunRequest {
-            context: Some(object::object(context)),
+            context: Some(object::object(careless())),
             credentials: [("cloud".to_owned(), details("password-2"))].into(),
             required_resources: [("token".to_owned(), vec![resource(secret)])].into(),
             ..RunRequest::default()
         };
-        recorder.called(&request, Ok(&RunResponse::default()), Duration::ZERO);
-        let recording = recorder.finish(&Object::new());
-        let shown = recording.steps[0].calls[0].context.as_ref().unwrap().value.as_ref().unwrap().to_string();
+        let composed = json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"k": "password-6"}});
+        let map = Resource { connection_details: details("password-7"), ..status.clone() };
+        let mut response =
+            RunResponse { context: Some(object::object(careless())), ..RunResponse::default() };
+        response.desired = State {
+            composite: Resource { connection_details: details("password-5"), ..status },
+            resources: [("secret".to_owned(), resource(composed)), ("map".to_owned(), map)].into(),
+        };
+        response.results = vec![FunctionResult { message: said.clone(), ..FunctionResult::default() }];
+        recorder.called(&request, Ok(&response), Duration::ZERO);
+        let error = RunError::new(composition::RunErrorClass::Failed, said.clone());
+        recorder.called(&request, Err(&error), Duration::ZERO);
+        recorder.step_failed(&error);
+        recorder.events([&Event::warning("Compose", said.clone())]);
+        recorder.failed(said.clone());
+        let xr = json!({"status": {"conditions": [{"type": "Ready", "message": said}]}});
+        let recording = recorder.finish(&object::object(xr));
+        let shown = serde_json::to_string(&recording).unwrap();
         for value in ["password-", "token-3", "dG9rZW4tMw"] {
-            assert!(!shown.contains(value), "{shown}");
+            assert!(!shown.contains(value), "{value}: {recording:#?}");
         }
-        assert!(
-            shown.contains("postgres://admin:(sensitive hmac:") && shown.contains(r#""zone":"eu""#),
-            "{shown}"
-        );
+        for piece in [recording.composite.as_ref(), recording.steps[0].calls[0].context.as_ref()] {
+            let value = piece.unwrap().value.as_ref().unwrap().to_string();
+            assert!(
+                value.contains("postgres://admin:(sensitive hmac:") && value.contains(r#""zone":"eu""#),
+                "{value}"
+            );
+        }
     }
 }

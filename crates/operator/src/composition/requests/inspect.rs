@@ -177,22 +177,8 @@ pub(super) fn fit(
 
 /// Leaves out all values of more than `limit` bytes.
 fn trim(recording: &mut Recording, limit: usize) {
-    let mut pieces: Vec<&mut Piece> = recording.composite.iter_mut().collect();
-    pieces.extend(recording.observed.values_mut());
-    for step in &mut recording.steps {
-        pieces.extend(&mut step.input);
-        for call in &mut step.calls {
-            pieces.extend(call.required.values_mut().flatten());
-            pieces.extend(&mut call.context);
-            if let Some(returned) = &mut call.returned {
-                pieces.extend(&mut returned.composite);
-                pieces.extend(returned.resources.values_mut());
-                pieces.extend(&mut returned.context);
-            }
-        }
-    }
     let (mut count, mut bytes) = recording.trimmed;
-    for piece in pieces {
+    for piece in recording.pieces_mut() {
         let size = piece.value.as_ref().map(Value::to_string).map_or(0, |text| text.len());
         if size > limit {
             piece.value = None;
