@@ -167,6 +167,14 @@ async fn objects_that_went_with_their_crd_are_composed_again_when_it_is_back() {
     apply(&session, &widgets(&kind, true)).await;
     composed.until_composed(2).await;
     assert_eq!(composed.refs().await, refs);
+
+    // What has gone with its kind does not keep the XR from being composed of something else.
+    delete(&session, &definition).await;
+    until_gone(&session, &definition).await;
+    composed.until_refused("no matches for kind").await;
+    composed.ask(&json!({"letters": "abc", "space": "default"})).await;
+    let maps = composed.until_composed(3).await;
+    assert!(maps.iter().all(|map| map["kind"] == "ConfigMap"), "{maps:#?}");
 }
 
 /// One of its objects has a name that Crossplane generated: it is known by the reference to it, and by nothing else.
