@@ -50,6 +50,8 @@ pub struct Desired {
     pub unshown: Option<BTreeMap<String, Unshown>>,
     /// Why such a create cannot be sent yet: a Secret is missing.
     pub missing_secret: Option<String>,
+    /// Why an update of a field cannot be sent yet, by field: a Secret is missing.
+    pub missing_in_updates: BTreeMap<String, String>,
     /// The listing that shows what such a create makes.
     pub scope: Scope,
     /// Where calls go and as whom; none if that is unknown, so that no call can be made, or if the provider has one place

@@ -11,8 +11,6 @@ const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(300));
 /// Slow retries double up to this many times their first interval: 5 minutes become an hour.
 const MAX_SLOW_FACTOR: u32 = 12;
-/// The bounds on the interval in which a missing Secret is looked for: that costs nothing but a read of the API server.
-const SOON: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
 
 /// The intervals that an operator runs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,12 +63,6 @@ pub(crate) fn slow_since(schedule: &Schedule, elapsed: Duration) -> Duration {
     elapsed.clamp(schedule.slow_retry, schedule.slow_retry.saturating_mul(MAX_SLOW_FACTOR))
 }
 
-/// The delay before the next look for a Secret that has been missing for `elapsed`: 10 seconds, doubling to a minute, and never
-/// slower than a slow retry.
-pub(crate) fn soon_since(schedule: &Schedule, elapsed: Duration) -> Duration {
-    elapsed.clamp(SOON.0, SOON.1).min(slow_since(schedule, elapsed))
-}
-
 /// The time from `since` to `now`; zero when the clock was set back.
 pub(crate) fn elapsed(since: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(since)).unwrap_or_default()
@@ -119,20 +111,6 @@ mod tests {
             delay.as_secs() / 60
         });
         assert_eq!(delays, [5, 5, 10, 20, 40, 60, 60]);
-    }
-
-    #[test]
-    fn a_missing_secret_is_looked_for_after_ten_seconds_doubling_to_a_minute() {
-        let schedule = Schedule::default();
-        let mut missing_for = secs(0);
-        let delays = [(); 6].map(|()| {
-            let delay = soon_since(&schedule, missing_for);
-            missing_for += delay;
-            delay.as_secs()
-        });
-        assert_eq!(delays, [10, 10, 20, 40, 60, 60]);
-        let quick = Schedule { slow_retry: secs(1), ..schedule };
-        assert_eq!(soon_since(&quick, secs(0)), secs(1));
     }
 
     #[test]

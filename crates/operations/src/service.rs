@@ -220,6 +220,17 @@ pub struct Unshown {
     pub value: Value,
     /// The value of the field in an update; none if no update can change it.
     pub change: Option<Value>,
+    /// The Secrets that it takes values from, by name.
+    pub reference: Option<Value>,
+    /// One of these Secrets is missing, so it is not known which value the spec asks for.
+    pub is_missing: bool,
+}
+
+impl Unshown {
+    /// A part that no update can change.
+    pub fn fixed(value: Value) -> Self {
+        Self { value, change: None, reference: None, is_missing: false }
+    }
 }
 
 /// The tag by which an object recognises what it created.
@@ -247,6 +258,11 @@ pub trait ExternalService: Send + Sync {
     /// does not exist.
     fn missing_secret(&self, _spec: &Self::Spec) -> Option<String> {
         None
+    }
+
+    /// The same for updates, by each field that makes one necessary.
+    fn missing_in_updates(&self, _spec: &Self::Spec) -> BTreeMap<String, String> {
+        BTreeMap::new()
     }
 
     /// The listing that shows what a create of this spec makes.

@@ -5,6 +5,7 @@
 //!                    └── every decision is stored in status before it is carried out
 //! ```
 
+mod awaited_secrets;
 mod body;
 mod connected;
 mod controller;

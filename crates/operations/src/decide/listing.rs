@@ -168,14 +168,14 @@ impl Decision<'_> {
     pub(super) fn start_create(&mut self) -> Action {
         if let Some(why) = &self.desired.missing_secret {
             let message = format!("{} create: {why}", self.name());
-            return self.stalled_by_missing_secret(&message);
+            return self.stalled(StallReason::Rejected, &message);
         }
         if self.local.history == History::NothingSent {
             self.local.history = History::Recorded;
         }
         let mut operation = self.new_operation(Phase::Create);
         operation.record.body_hash = Some(body_hash(&self.desired.body));
-        operation.sent = self.sent_in(&self.desired.body);
+        operation.sent = self.sent_by_create(&self.desired.body);
         let token = operation.token.clone();
         self.track(operation);
         self.publish_in_flight(None);

@@ -9,7 +9,7 @@ use crate::call_error::CallError;
 use crate::condition::{ConditionStatus, ConditionType, SharedConditionType};
 use crate::operation::{Class, Operation, Phase};
 use crate::outcome::{Outcome, StallReason, shared_condition};
-use crate::schedule::{backoff, elapsed, slow_since, soon_since};
+use crate::schedule::{backoff, elapsed, slow_since};
 
 /// The longest message to publish; a provider's error can be a whole page.
 const MAX_MESSAGE: usize = 512;
@@ -56,13 +56,6 @@ impl Decision<'_> {
     pub(super) fn stalled(&mut self, reason: StallReason, message: &str) -> Action {
         self.publish_stalled(reason, message);
         let delay = slow_since(self.schedule, self.stalled_for());
-        Action::Requeue(self.jitter.later(delay))
-    }
-
-    /// Nothing was sent, and nothing tells when the Secret appears; it is often applied a moment after the object.
-    pub(super) fn stalled_by_missing_secret(&mut self, message: &str) -> Action {
-        self.publish_stalled(StallReason::Rejected, message);
-        let delay = soon_since(self.schedule, self.stalled_for());
         Action::Requeue(self.jitter.later(delay))
     }
 

@@ -118,7 +118,10 @@ impl Decision<'_> {
             && phase == Some(Phase::Update)
             && self.may_be_unsent()
         {
-            return self.send_update(resource, body);
+            return match self.missing_secret_of(body) {
+                Some(stalled) => stalled,
+                None => self.send_update(resource, body),
+            };
         }
         match phase {
             Some(Phase::Create | Phase::Update) => self.record(Class::Succeeded, None),
@@ -162,9 +165,20 @@ impl Decision<'_> {
                 self.stalled_by_last_operation(time)
             };
         }
+        if let Some(stalled) = self.missing_secret_of(body) {
+            return stalled;
+        }
         self.track(self.new_operation(Phase::Update));
         self.publish_in_flight(None);
         self.send_update(resource, body)
+    }
+
+    /// An update that takes a value from a Secret that does not exist is not sent.
+    fn missing_secret_of(&mut self, body: &Value) -> Option<Action> {
+        let mut fields = body.as_object().into_iter().flatten();
+        let why = fields.find_map(|(field, _)| self.desired.missing_in_updates.get(field))?;
+        let message = format!("{} update: {why}", self.desired.kind.name);
+        Some(self.stalled(StallReason::Rejected, &message))
     }
 
     fn send_update(&mut self, resource: &Resource, body: &Value) -> Action {

@@ -7,11 +7,17 @@ use serde_json::{Map, Value};
 
 use super::Decision;
 use crate::operation::{Class, Operation, Phase};
-use crate::service::Drift;
+use crate::service::{Drift, Unshown};
 use crate::token::body_hash;
 
 /// Enough to notice a change.
 const HASH_LENGTH: usize = 16;
+/// Between the hash of a value and the one of the Secrets that it comes from.
+const REFERENCE: char = '/';
+
+/// The entry which says that a record has every part that cannot be changed, in the form of this version. Without it, the record is
+/// of an earlier build, and what it says of such parts, or does not say, proves nothing.
+const COMPLETE: (&str, &str) = ("*", "2");
 
 impl Decision<'_> {
     /// The hashes of what a body contains.
@@ -19,20 +25,32 @@ impl Decision<'_> {
         let fields = self.desired.unshown.iter().flatten();
         fields
             .filter(|(path, _)| body.get(field_of(path)).is_some())
-            .map(|(name, field)| (name.clone(), hash(&field.value)))
+            .map(|(name, field)| (name.clone(), entry(field)))
             .collect()
+    }
+
+    /// The same for a create, which sends all there is.
+    pub(super) fn sent_by_create(&self, body: &Value) -> BTreeMap<String, String> {
+        let mut sent = self.sent_in(body);
+        if self.desired.unshown.is_some() {
+            sent.extend([complete()]);
+        }
+        sent
     }
 
     /// How a resource differs, with what it does not show.
     pub(super) fn whole_drift(&mut self, shown: &Drift) -> Drift {
         let Some(unshown) = &self.desired.unshown else { return shown.clone() };
-        let Some(sent) = &self.status.status.sent else {
+        let is_adopted = self.status.status.sent.is_none();
+        let sent = self.status.status.sent.get_or_insert_default();
+        if sent.get(COMPLETE.0).is_none_or(|form| form != COMPLETE.1) {
             // What an adopted resource was given is not known, so it counts as what is asked for.
-            let all = unshown.iter().map(|(name, field)| (name.clone(), hash(&field.value)));
-            self.status.status.sent = Some(all.collect());
-            return shown.clone();
-        };
-        let changed = || unshown.iter().filter(|(name, field)| sent.get(*name) != Some(&hash(&field.value)));
+            let unknown =
+                unshown.iter().filter(|(_, it)| (is_adopted && !it.is_missing) || it.change.is_none());
+            sent.extend(unknown.map(|(name, field)| (name.clone(), entry(field))));
+            sent.extend([complete()]);
+        }
+        let changed = || unshown.iter().filter(|(name, field)| is_changed(field, sent.get(*name)));
         let fixed: Vec<String> =
             changed().filter(|(_, it)| it.change.is_none()).map(|(path, _)| path.clone()).collect();
         let more: Map<String, Value> =
@@ -74,7 +92,7 @@ impl Decision<'_> {
         if class != Class::Succeeded
             && let Some(sent) = &mut self.status.status.sent
         {
-            sent.retain(|path, _| is_fixed(path) || !operation.sent.contains_key(path));
+            sent.retain(|path, _| path == COMPLETE.0 || is_fixed(path) || !operation.sent.contains_key(path));
         }
     }
 }
@@ -82,6 +100,28 @@ impl Decision<'_> {
 /// The field that a path begins with.
 fn field_of(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap_or(path)
+}
+
+fn complete() -> (String, String) {
+    (COMPLETE.0.to_owned(), COMPLETE.1.to_owned())
+}
+
+/// What the status keeps of a part that is sent.
+fn entry(part: &Unshown) -> String {
+    let reference = part.reference.as_ref().map(|reference| format!("{REFERENCE}{}", hash(reference)));
+    hash(&part.value) + &reference.unwrap_or_default()
+}
+
+/// Whether a part is not as it was sent. While a Secret is missing, that is known only if another Secret is meant.
+fn is_changed(part: &Unshown, sent: Option<&String>) -> bool {
+    let (value, reference) = match sent.map(|sent| sent.split_once(REFERENCE).unwrap_or((sent, ""))) {
+        Some((value, reference)) => (Some(value), Some(reference).filter(|it| !it.is_empty())),
+        None => (None, None),
+    };
+    if part.is_missing {
+        return reference.is_some() && reference != part.reference.as_ref().map(hash).as_deref();
+    }
+    value != Some(hash(&part.value).as_str())
 }
 
 fn hash(value: &Value) -> String {

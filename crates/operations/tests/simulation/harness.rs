@@ -35,6 +35,7 @@ impl Harness {
                 body: service.create_body(&spec, UID),
                 unshown: None,
                 missing_secret: None,
+                missing_in_updates: std::collections::BTreeMap::new(),
                 scope: service.scope(&spec),
                 identity: None,
                 policy: Policy::default(),

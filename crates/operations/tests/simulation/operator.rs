@@ -374,6 +374,7 @@ impl Simulation {
             body: self.service.create_body(&snapshot.spec, UID),
             unshown: None,
             missing_secret: None,
+            missing_in_updates: std::collections::BTreeMap::new(),
             scope: self.service.scope(&snapshot.spec),
             identity: Some(identity(place)),
             policy: Policy::default(),

@@ -59,8 +59,8 @@ pub(super) fn unshown(kind: Kind, spec: &Value, secrets: &Secrets) -> Option<BTr
         let value = sent(kind, &field.shape, value);
         // A secret that cannot be changed is the one that the spec names: its Secret may get other values.
         let fixed = kind.unshown_parts(name, field, &value).into_iter().filter(|part| !part.can_change);
-        asked.extend(fixed.map(|part| (part.path, Unshown { value: part.value, change: None })));
-        // Nothing is known of a password whose Secret is gone, so there is nothing to change.
+        asked.extend(fixed.map(|part| (part.path, Unshown::fixed(part.value))));
+        let plain = value.clone();
         let (mut marked, is_complete) = secrets.mark(kind, &json!({name: value}));
         let change = marked[name].take();
         let parts = kind.unshown_parts(name, field, &change).into_iter().filter(|part| part.can_change);
@@ -69,9 +69,9 @@ pub(super) fn unshown(kind: Kind, spec: &Value, secrets: &Secrets) -> Option<BTr
             [whole] if whole.path == *name => whole.value.clone(),
             parts => parts.iter().map(|part| (part.path.clone(), part.value.clone())).collect(),
         };
-        if is_complete {
-            asked.insert(name.clone(), Unshown { value, change: Some(change) });
-        }
+        let is_missing = !is_complete;
+        let reference = (is_missing || change != plain).then_some(plain);
+        asked.insert(name.clone(), Unshown { value, change: Some(change), reference, is_missing });
     }
     Some(asked)
 }

@@ -1,6 +1,6 @@
 //! The controller of one kind of cloud resources.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use oraclecloud::Kind;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::awaited_secrets::AwaitedSecrets;
 use super::connected::Connected;
 use super::described::Described;
 use super::endpoint::EndpointSecret;
@@ -56,6 +57,7 @@ pub(super) struct CloudController {
     pub(super) metrics: Metrics,
     pub(super) counts: Arc<CloudMetrics>,
     pub(super) queue: Queue<Self>,
+    pub(super) awaited_secrets: AwaitedSecrets,
 }
 
 /// What one reconcile of an object leaves for the next.
@@ -80,6 +82,7 @@ impl CloudController {
         tokio::select! {
             () = controller::run(&this, &this.queue, &this.metrics, stop) => {}
             () = this.watch_objects() => {}
+            () = this.awaited_secrets.run(&this.client, |object| this.queue.enqueue_first(object)) => {}
             _ = of_namespaces, if !this.of_namespaces.is_empty() => {}
         }
     }
@@ -113,6 +116,7 @@ impl CloudController {
 
     async fn attempt(
         &self,
+        key: &Key,
         object: DynamicObject,
         memory: &mut ExternalMemory,
         regarding: &ObjectReference,
@@ -132,6 +136,9 @@ impl CloudController {
                 (Err(CallError { message, ..CallError::default() }), Secrets::NONE)
             }
         };
+        let is_deleting = object.metadata.deletion_timestamp.is_some();
+        let unmet = if is_deleting { BTreeMap::new() } else { secrets.unmet(self.kind, spec(&object)) };
+        self.awaited_secrets.set(key, unmet);
         let service = Described::new(self.kind, client, &self.metrics).with_secrets(secrets);
         let reconcile = Reconcile {
             kind: self.kind,
@@ -223,7 +230,7 @@ impl Reconciler for CloudController {
         self.queue.signals(key, |signals| *signals = Some(seen));
         let object: DynamicObject =
             serde_json::from_value(object).map_err(|error| format!("cannot read {key}: {error}"))?;
-        match self.attempt(object, memory, &regarding).await {
+        match self.attempt(key, object, memory, &regarding).await {
             Ok(report) => Ok(self.finished(key, &uid, report, memory, &regarding)),
             Err(StepError::Conflict { .. }) => Err(ReconcileError::Conflict),
             Err(error) if error.is_not_found() => Ok(Action::await_change()),
@@ -231,7 +238,8 @@ impl Reconciler for CloudController {
         }
     }
 
-    async fn forget(&self, _key: &Key, memory: ExternalMemory) {
+    async fn forget(&self, key: &Key, memory: ExternalMemory) {
+        self.awaited_secrets.set(key, BTreeMap::new());
         if let Some(uid) = memory.counted {
             self.counts.operation(self.kind.label, &uid, None);
         }

@@ -7,10 +7,10 @@ use operations::{
     Body, Call, CallError, CallErrorKind, ExternalService, OWNER_TAG, Resource, Response, Scope, Unshown,
 };
 use oraclecloud::{Client, Kind};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::body::{create_body, unshown, update_body};
+use super::body::{create_body, sent, unshown, update_body};
 use super::drift::drift;
 use super::metrics::CloudMetrics;
 use super::observed::{tag_value, text};
@@ -108,6 +108,19 @@ impl ExternalService for Described {
         self.client.as_ref().ok()?;
         let body = create_body(self.kind, spec, "");
         self.secrets.reveal(self.kind, &body).err().map(|error| error.message)
+    }
+
+    fn missing_in_updates(&self, spec: &Value) -> BTreeMap<String, String> {
+        if self.client.is_err() || self.secrets.unmet(self.kind, spec).is_empty() {
+            return BTreeMap::new();
+        }
+        let updated = self.kind.spec.iter().filter(|(_, field)| field.update);
+        let missing = updated.filter_map(|(name, field)| {
+            let change = json!({name: sent(self.kind, &field.shape, spec.get(name)?)});
+            let body = self.update_body(spec, &change);
+            Some((name.clone(), self.secrets.reveal(self.kind, &body).err()?.message))
+        });
+        missing.collect()
     }
 
     fn scope(&self, spec: &Value) -> Scope {

@@ -170,6 +170,7 @@ impl<S: ExternalService<Spec = Value>> Reconcile<'_, S> {
             body: self.service.create_body(spec(object), uid),
             unshown: self.service.unshown(spec(object)),
             missing_secret: self.service.missing_secret(spec(object)),
+            missing_in_updates: self.service.missing_in_updates(spec(object)),
             scope: self.service.scope(spec(object)),
             identity: self.identity.cloned(),
             policy: self.policy.clone(),

@@ -15,6 +15,7 @@ use oraclecloud::Kind;
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::awaited_secrets::AwaitedSecrets;
 use super::connected::Connected;
 use super::controller::CloudController;
 use super::credentials::{self, Clients};
@@ -163,6 +164,7 @@ fn control(
         metrics: metrics.clone(),
         counts: metrics.part(),
         queue: Queue::default(),
+        awaited_secrets: AwaitedSecrets::default(),
     };
     let in_use = Arc::clone(&cloud.in_use);
     async move {

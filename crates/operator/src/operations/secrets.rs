@@ -59,6 +59,21 @@ impl Secrets {
         Ok(secrets)
     }
 
+    /// The Secrets that a spec names and that lack what it takes from them, with their versions if they exist.
+    pub(super) fn unmet(&self, kind: Kind, spec: &Value) -> BTreeMap<String, Option<String>> {
+        let mut unmet = BTreeMap::new();
+        replaced(kind, spec, &mut |_, entry, _, value| {
+            let Some(name) = secret_name(value) else { return Value::Null };
+            let known = self.0.get(name);
+            if known.is_none_or(|secret| secret.value(entry).is_none()) {
+                let version = known.and_then(|known| known.resource_version.as_str()).map(str::to_owned);
+                unmet.insert(name.to_owned(), version);
+            }
+            Value::Null
+        });
+        unmet
+    }
+
     /// A body in which each reference to a Secret says which version of it is meant: a rotated password is a new body. And
     /// whether all of these Secrets are there.
     pub(super) fn mark(&self, kind: Kind, body: &Value) -> (Value, bool) {

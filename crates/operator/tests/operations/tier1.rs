@@ -1,6 +1,7 @@
 //! The kinds that are installed by default, end to end: created, changed, moved and deleted by users of a real API server.
 
 use futures::future::join_all;
+use operations::Schedule;
 use oraclecloud::kind::Embedded;
 use oraclecloud::{Catalogue, Kind};
 use oraclecloud_emulator::Script;
@@ -114,6 +115,50 @@ async fn a_password_that_is_rotated_is_sent_again_and_never_shown() {
     );
     let everything = bench.namespace.kubectl(&["get", "autonomousdatabases,events", "-o", "yaml"]).unwrap();
     assert!(!everything.contains("hunter"), "a password is neither in status nor in events");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_update_waits_for_its_secret_and_goes_on_when_it_appears() {
+    // Nothing but the Secret brings the object on: other looks come after an hour.
+    let hour = std::time::Duration::from_secs(3600);
+    let slow = Schedule { slow_retry: hour, drift_interval: hour, ..quick() };
+    let bench = Bench::with("later", Script::default(), slow, at_home).await;
+    let kind = Embedded::kind("database/AutonomousDatabase").unwrap();
+    bench.apply(&secret(LOGIN, &[("adminPassword", "hunter2")])).await;
+    let made = bench.apply(&object(kind, "first", bench.server.compartment())).await;
+    let ready = bench.until_ready(&made).await;
+    let secrets = || bench.server.secrets(&ocid(&ready));
+
+    let later = json!({"spec": {"adminPassword": {"secret": {"secretName": "later"}}}});
+    bench.change(&made, &later).await;
+    let stalled = bench.until_stalled(&made, "Rejected").await;
+    let message = text(&condition(&stalled, "Stalled")["message"]);
+    assert_eq!(message, "AutonomousDatabase update: spec.adminPassword: there is no Secret later");
+    assert_eq!(condition(&stalled, "Ready")["status"], "False", "{stalled:#}");
+    assert_eq!(stalled["status"]["status"]["async"].get("current"), None, "nothing was sent");
+    // One without the entry does not help, and says so.
+    bench.apply(&secret("later", &[("user", "admin")])).await;
+    bench
+        .until(&made, "the entry is missing", |it| {
+            let message = &condition(it, "Stalled")["message"];
+            message.as_str().is_some_and(|it| it.contains("the Secret later has no entry"))
+        })
+        .await;
+    bench.apply(&secret("later", &[("adminPassword", "hunter3")])).await;
+    bench.until_ready(&made).await;
+    assert_eq!(secrets(), [("adminPassword".to_owned(), "hunter3".to_owned())]);
+    let update = oraclecloud_emulator::Operation::named("UpdateAutonomousDatabase");
+    assert_eq!(bench.effects(update), 1);
+
+    // A Secret that is gone asks for nothing: the resource has what it was given.
+    bench.namespace.kubectl(&["delete", "secret", "later"]).unwrap();
+    bench.another_look(&made, oraclecloud_emulator::Operation::named("GetAutonomousDatabase")).await;
+    bench.until_ready(&made).await;
+    assert_eq!(bench.effects(update), 1);
+    // Nor does it keep other changes back.
+    bench.change(&made, &json!({"spec": {"displayName": "renamed"}})).await;
+    bench.until(&made, "renamed", |it| it["status"]["displayName"] == "renamed").await;
+    bench.until_ready(&made).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

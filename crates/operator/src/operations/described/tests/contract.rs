@@ -1,17 +1,28 @@
 //! The rules of the contract on asynchronous status, for every description: what a response of the service makes of the
 //! record, of the conditions and of the next call.
 
+use std::collections::BTreeMap;
+
 use operations::{
     Action, Annotations, Body, Call, CallError, Class, ConditionStatus, ConditionType, Desired,
     ExternalService as _, FinalizeReason, Identity, Jitter, Lifecycle, LocalState, Now, Observation, Phase,
-    Policy, Response, Schedule, Source, Status, Step, decide,
+    Policy, Response, Schedule, Source, Status, Step, Unshown, decide,
 };
 use oraclecloud::Kind;
-use oraclecloud::kind::Extent;
+use oraclecloud::kind::{Embedded, Extent};
 use serde_json::{Value, json};
 
 use super::super::Described;
 use super::every::{UID, every_kind, service, shown, spec, word};
+
+/// A spec with everything that a create takes.
+fn everything(kind: Kind) -> Value {
+    let mut asked = spec(kind, None, Extent::Everything);
+    for (name, _) in kind.spec.iter().filter(|(_, field)| field.late) {
+        asked.as_object_mut().unwrap().remove(name);
+    }
+    asked
+}
 
 /// One object of a kind, reconciled step by step without a cloud.
 struct Object {
@@ -39,6 +50,7 @@ impl Object {
             body: service.create_body(&spec, UID),
             unshown: service.unshown(&spec),
             missing_secret: service.missing_secret(&spec),
+            missing_in_updates: service.missing_in_updates(&spec),
             scope: service.scope(&spec),
             identity: Some(Identity {
                 region: "phx".to_owned(),
@@ -82,6 +94,11 @@ impl Object {
         };
         let next = object.answer(create, body, "create-1", work_request);
         (object, next)
+    }
+
+    /// The same with everything that a create takes.
+    fn ready_with_everything(kind: Kind) -> Self {
+        Self::asking_for(kind, everything(kind)).up()
     }
 
     /// An object whose resource matches its spec.
@@ -422,7 +439,8 @@ fn a_change_of_what_is_not_shown_is_sent_once() {
             };
             assert!(matches!(look(&mut object), Action::Requeue(_)), "{kind:?} {name}: nothing to send");
             let changed = object.desired.unshown.as_mut().unwrap().get_mut(name).unwrap();
-            (changed.value, changed.change) = (json!("another"), Some(json!("another")));
+            let change = Some(json!("another"));
+            *changed = Unshown { value: json!("another"), change, reference: None, is_missing: false };
             object.desired.generation = 2;
             let update = look(&mut object);
             let Action::Call(Call::Update { body, .. }) = &update else {
@@ -442,10 +460,7 @@ fn a_change_of_what_is_not_shown_is_sent_once() {
 fn a_change_of_what_is_neither_shown_nor_updated_is_reported_with_its_path() {
     let mut tried = Vec::new();
     for kind in every_kind().filter(|kind| kind.id_field == "id") {
-        let mut asked = spec(kind, None, Extent::Everything);
-        for (name, _) in kind.spec.iter().filter(|(_, field)| field.late) {
-            asked.as_object_mut().unwrap().remove(name);
-        }
+        let asked = everything(kind);
         let fixed: Vec<String> = service(kind)
             .unshown(&asked)
             .into_iter()
@@ -481,5 +496,43 @@ fn a_change_of_what_is_neither_shown_nor_updated_is_reported_with_its_path() {
     assert!(tried.len() > 40, "{} parts are hidden and fixed", tried.len());
     for path in ["containerinstances/ContainerInstance.containers[0].imageUrl", "psql/DbSystem.credentials"] {
         assert!(tried.iter().any(|it| it == path), "{path}: {tried:#?}");
+    }
+}
+
+/// What a build before this one recorded, or a later one will, is neither the proof of a change nor lost.
+#[test]
+fn records_of_another_build_prove_nothing_of_what_cannot_be_changed() {
+    let kind = Embedded::kind("containerinstances/ContainerInstance").unwrap();
+    let records: [fn(&mut BTreeMap<String, String>); 4] = [
+        |sent| sent.retain(|_, _| false),
+        // It kept a hash of the whole field, and later one of another form.
+        |sent| *sent = [("containers".to_owned(), "0a1b2c3d".to_owned())].into(),
+        |sent| {
+            sent.remove("*");
+            sent.values_mut().for_each(|hash| *hash = format!("v3-{hash}"));
+        },
+        |sent| {
+            sent.insert("*".to_owned(), "3".to_owned());
+            sent.values_mut().for_each(|hash| *hash = format!("v3-{hash}"));
+        },
+    ];
+    for change in records {
+        let mut object = Object::ready_with_everything(kind);
+        change(object.status.status.sent.as_mut().unwrap());
+        let look = |object: &mut Object| {
+            let get = object.step(Observation::none());
+            let resource = object.resource(word(kind, Lifecycle::Ready));
+            object.answer(get, Body::Json(resource), "get", None);
+            object.ready_condition()
+        };
+        assert_eq!(look(&mut object), Some(ConditionStatus::True), "{:?}", object.status);
+        // From now on a change is known as one.
+        let path = "containers[0].imageUrl";
+        object.desired.unshown.as_mut().unwrap().get_mut(path).unwrap().value = json!("another");
+        object.desired.generation += 1;
+        look(&mut object);
+        let stalled = object.status.condition(ConditionType::Stalled).unwrap();
+        let message = format!("cannot change spec.{path} after creation");
+        assert!(stalled.message.starts_with(&message), "{stalled:?}");
     }
 }
