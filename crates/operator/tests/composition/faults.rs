@@ -1,18 +1,28 @@
 //! What an XR is composed of meets a cluster that refuses: the XR says why, loses nothing, and recovers by itself.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use composition::object;
 use composition::protocol::RunRequest;
 use functions::{FunctionError, RunResponse, response};
 use serde_json::{Value, json};
 use testkit::{Sandbox, Webhook};
+use tokio::sync::watch;
 
 use crate::fixture::{
-    apply, condition, delete, get, group, is_true, legacy_xrd, session, until, until_gone, world,
+    PATIENCE, apply, condition, delete, get, group, is_true, legacy_xrd, session, until, until_gone, world,
 };
 use crate::platform::{Platform, asked, asked_text, children, desire, map};
 use crate::unserved::{grant_widgets, widgets};
 
+/// How often the function was called, by the name of the XR.
+static CALLS: LazyLock<watch::Sender<BTreeMap<String, usize>>> = LazyLock::new(watch::Sender::default);
+
 /// Composes an object of the asked kind for each asked letter, ConfigMaps unless another kind is asked for.
 async fn compose(request: RunRequest) -> Result<RunResponse, FunctionError> {
+    let name = object::name(&request.observed.composite.object).unwrap_or_default().to_owned();
+    CALLS.send_modify(|calls| *calls.entry(name).or_default() += 1);
     let mut rsp = response::to(&request);
     for letter in asked_text(&request, "letters").chars().map(String::from) {
         let object = match asked_text(&request, "group").as_str() {
@@ -60,6 +70,17 @@ impl Composed {
         until(&session(), &self.xr, words, says).await;
     }
 
+    /// Waits until the operator has tried several times although nothing has changed: what follows has not been waited for by the
+    /// one attempt that every write brings about.
+    async fn until_tried_again(&self) {
+        let name = self.xr["metadata"]["name"].as_str().unwrap();
+        let count = |calls: &BTreeMap<String, usize>| calls.get(name).copied().unwrap_or_default();
+        let mut calls = CALLS.subscribe();
+        let enough = count(&calls.borrow()) + 3;
+        let tried = calls.wait_for(|calls| count(calls) >= enough);
+        tokio::time::timeout(PATIENCE, tried).await.unwrap().unwrap();
+    }
+
     /// Waits until the XR is ready, and returns what it is composed of, which is one object for each letter.
     async fn until_composed(&self, letters: usize) -> Vec<Value> {
         let is_whole = |xr: &Value| {
@@ -91,12 +112,14 @@ async fn an_admission_webhook_that_is_down_is_reported_and_survived() {
     apply(&session, &admission).await;
     let composed = Composed::new("faults-admission", &json!({"letters": "ab", "space": space.name()})).await;
     composed.until_refused("failed calling webhook").await;
+    composed.until_tried_again().await;
     webhook.set_up(true);
     let before = composed.until_composed(2).await;
     // It flaps: what is there stays, and what is asked for comes later.
     webhook.set_up(false);
     composed.ask(&json!({"letters": "bc", "space": space.name()})).await;
     composed.until_refused("failed calling webhook").await;
+    composed.until_tried_again().await;
     webhook.set_up(true);
     let after = composed.until_composed(2).await;
     let kept = before.iter().find(|map| map["data"]["which"] == "b").unwrap();
@@ -121,6 +144,7 @@ async fn a_quota_that_is_exceeded_is_reported_and_what_it_refused_comes_when_it_
     until(&session, &quota(2), "it is counted", counted).await;
     let composed = Composed::new("faults-quota", &json!({"letters": "ab", "space": space.name()})).await;
     composed.until_refused("exceeded quota").await;
+    composed.until_tried_again().await;
     apply(&session, &quota(9)).await;
     composed.until_composed(2).await;
 }
@@ -186,7 +210,7 @@ async fn a_conversion_webhook_that_is_down_neither_loses_nor_doubles_anything() 
     let mut definition = widgets(&kind, true);
     let called = json!({"clientConfig": webhook.client_config(), "conversionReviewVersions": ["v1"]});
     definition["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": called});
-    let definition = apply(&session, &definition).await;
+    apply(&session, &definition).await;
     until(&session, &definition, "it is established", |crd| is_true(crd, "Established")).await;
     webhook.set_up(true);
     let name = "faults-conversion-x7k2p";
@@ -221,6 +245,11 @@ async fn a_conversion_webhook_that_is_down_neither_loses_nor_doubles_anything() 
     webhook.set_up(false);
     composed.ask(&spec(2)).await;
     composed.until_refused("conversion webhook").await;
+    // Watches end with a change of the definition, so that the operator has to read what it is composed of, and cannot.
+    let column = json!([{"name": "Which", "type": "string", "jsonPath": ".spec.which"}]);
+    definition["spec"]["versions"][0]["additionalPrinterColumns"] = column;
+    apply(&session, &definition).await;
+    composed.until_refused("cannot get composed resource").await;
     assert_eq!(composed.refs().await, refs, "what cannot be read is not gone");
     webhook.set_up(true);
     for widget in &before {
