@@ -24,6 +24,8 @@ pub(crate) enum Response {
     Silence,
     /// The connection breaks.
     Broken,
+    /// Too many requests: the server asks to wait for so many seconds.
+    TooMany(u32),
 }
 
 /// The requests so far.
@@ -63,6 +65,7 @@ pub(crate) fn client(answer: impl FnMut(&Seen) -> Response + Send + 'static) -> 
                 }
             };
             let whole = |text: String| Full::<Bytes>::from(text).boxed_unsync();
+            let asked = if let Response::TooMany(seconds) = answer { Some(seconds) } else { None };
             let (code, body) = match answer {
                 Response::Json(code, body) => (code, whole(body.to_string())),
                 Response::Lines(lines) => {
@@ -72,9 +75,14 @@ pub(crate) fn client(answer: impl FnMut(&Seen) -> Response + Send + 'static) -> 
                     (200, StreamBody::new(futures::stream::pending()).boxed_unsync())
                 }
                 Response::Silence => std::future::pending().await,
+                Response::TooMany(_) => (429, whole(String::new())),
                 Response::Broken => return Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset)),
             };
-            Ok::<_, std::io::Error>(http::Response::builder().status(code).body(body).unwrap())
+            let mut response = http::Response::builder().status(code);
+            if let Some(seconds) = asked {
+                response = response.header("retry-after", seconds);
+            }
+            Ok::<_, std::io::Error>(response.body(body).unwrap())
         }
     });
     (kube::Client::new(service, "default"), journal)

@@ -1,11 +1,16 @@
+use std::sync::Mutex;
 use std::time::Duration;
 
+use backoff::Backoff;
 use futures::future::join_all;
 use serde_json::json;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::runtime::controller::GOES_FIRST;
+use crate::runtime::controller::{self, Action, GOES_FIRST, ReconcileError, Reconciler};
+use crate::runtime::metrics::Metrics;
+use crate::runtime::queue::Queue;
 use crate::runtime::testing::{self, Response};
 
 const MAP: &str = "PATCH /api/v1/namespaces/shop/configmaps/a";
@@ -44,4 +49,59 @@ async fn a_write_for_a_user_does_not_wait_behind_what_is_merely_due() {
     assert!(tokio::time::timeout(Duration::from_secs(5), all).await.is_err(), "none is answered");
     assert_eq!(journal.count(MAP, "fieldManager=due"), MAX_CONCURRENT_WRITES);
     assert_eq!(journal.count(MAP, "fieldManager=asked"), RESERVED_WRITES);
+}
+
+/// Writes one object whenever it is reconciled.
+struct Writer {
+    client: ObjectClient,
+    queue: Queue<Self>,
+    began: Instant,
+    /// When it has written, in seconds.
+    log: Mutex<Vec<u64>>,
+}
+
+impl Reconciler for Writer {
+    type Key = &'static str;
+    type Memory = ();
+    type Signals = ();
+    type Error = String;
+
+    const NAME: &'static str = "writer";
+    const MAX_CONCURRENT_RECONCILES: usize = 1;
+    const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(2));
+
+    fn find(&self, _key: &&'static str) -> Option<Arc<Value>> {
+        Some(Arc::new(Value::Object(map())))
+    }
+
+    async fn reconcile(
+        self: &Arc<Self>,
+        _key: &&'static str,
+        _object: Arc<Value>,
+        _memory: &mut (),
+    ) -> Result<Action, ReconcileError<String>> {
+        self.log.lock().unwrap().push(self.began.elapsed().as_secs());
+        self.client.apply(&map(), "writer").await?;
+        Ok(Action::await_change())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconcile_that_the_server_turns_away_is_repeated_when_the_server_says() {
+    let mut answers = 0;
+    let (client, _) = testing::client(move |_| {
+        answers += 1;
+        if answers == 1 { Response::TooMany(120) } else { Response::Json(200, Value::Object(map())) }
+    });
+    let writer = Arc::new(Writer {
+        client: ObjectClient::new(Session::new(client)),
+        queue: Queue::default(),
+        began: Instant::now(),
+        log: Mutex::default(),
+    });
+    writer.queue.enqueue("a");
+    let (metrics, stop) = (Metrics::new(), CancellationToken::new());
+    let running = controller::run(&writer, &writer.queue, &metrics, stop);
+    assert!(tokio::time::timeout(Duration::from_secs(600), running).await.is_err(), "it is not stopped");
+    assert_eq!(*writer.log.lock().unwrap(), [0, 120]);
 }
