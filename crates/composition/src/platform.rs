@@ -26,7 +26,7 @@ pub const ENGINE: &str = "apiextensions.crossplane.io";
 /// The group of Functions and their revisions.
 pub const PACKAGES: &str = "pkg.crossplane.io";
 
-/// Whether a change of such an object may concern XRs.
+/// True of objects whose change may concern XRs.
 pub fn is_platform(target: &ObjectRef) -> bool {
     matches!(
         (target.group(), target.kind()),
@@ -50,7 +50,7 @@ pub struct Platform {
     now: State,
     then: State,
     changed: Changed,
-    /// What is wrong with the changed objects.
+    /// Problems of the changed objects.
     problems: Vec<Diagnostic>,
     function_revisions: Vec<Object>,
 }
@@ -63,7 +63,7 @@ struct Changed {
     functions: BTreeSet<String>,
 }
 
-/// Whether and how a change concerns an XR.
+/// How a change concerns an XR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concern {
     No,
@@ -133,7 +133,7 @@ impl Platform {
         }
     }
 
-    /// What is wrong with the changed objects, or cannot be known about them.
+    /// Problems of the changed objects, and what cannot be known about them.
     pub fn problems(&self) -> &[Diagnostic] {
         &self.problems
     }
@@ -155,7 +155,7 @@ impl Platform {
         definitions.map(|(_, definition)| definition.composite.clone()).collect()
     }
 
-    /// Whether the change concerns an XR.
+    /// How the change concerns an XR.
     pub fn concern(&self, xr: &Object) -> Concern {
         let Some((name, then)) = self.then.definition_of(xr) else { return Concern::No };
         let Some((_, now)) = self.now.definition_of(xr) else { return Concern::No };
@@ -167,7 +167,7 @@ impl Platform {
                 (Ok(before), Ok(after)) => {
                     self.uses_changed(&after.revision) || !same_content(&before.revision, &after.revision)
                 }
-                // What fails now and then is not this change's concern.
+                // A selection that fails before and after is not this change's concern.
                 (Err(_), Err(_)) => false,
                 _ => true,
             };
@@ -211,7 +211,7 @@ impl Platform {
         pruned
     }
 
-    /// What an XR would use.
+    /// Selects the Composition and revision that an XR would use.
     pub fn select(&self, xr: Composite<'_>, definition: &Definition) -> Result<Selected, NotSelected> {
         select(xr, definition, &self.then.catalogue)
     }
@@ -221,7 +221,7 @@ impl Platform {
         self.then.catalogue.composition(name)
     }
 
-    /// Whether a function has another address than the engine knows.
+    /// True if a function has another address than the engine knows.
     pub fn moves_functions(&self) -> bool {
         !self.changed.functions.is_empty()
     }
@@ -236,7 +236,7 @@ impl Platform {
     }
 }
 
-/// Whether two revisions compose the same. Annotations count: one names who composes.
+/// True if two revisions compose the same. Annotations count: one names who composes.
 fn same_content(one: &Composition, other: &Composition) -> bool {
     let spec = |revision: &Composition| {
         let mut spec = revision.spec.clone();

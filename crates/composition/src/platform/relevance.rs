@@ -1,4 +1,4 @@
-//! Which Compositions and revisions matter to a change. Clusters have many, and each is large.
+//! Tells the Compositions and revisions that matter to a change from the others. Clusters have many, and each is large.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::object;
 use crate::protocol::Object;
 
-/// What a change may concern.
+/// The scope of a change.
 #[derive(Clone, Debug)]
 pub struct Relevance {
     /// The group and kind of XRs.
@@ -16,7 +16,7 @@ pub struct Relevance {
 }
 
 impl Relevance {
-    /// What the change to `changed` may concern, and that of the functions `moved`.
+    /// The scope of the change to `changed`, and to the functions `moved`.
     pub fn of(changed: &[Object], moved: &BTreeSet<String>) -> Self {
         let mut relevance = Self { kinds: BTreeSet::new(), functions: moved.clone() };
         for object in changed {
@@ -39,7 +39,7 @@ impl Relevance {
         relevance
     }
 
-    /// Whether a Composition, or a revision of one, matters.
+    /// True if a Composition, or a revision of one, matters.
     pub fn concerns(&self, composition: &Value) -> bool {
         let of = &composition["spec"]["compositeTypeRef"];
         let group =

@@ -70,7 +70,7 @@ impl State {
         self.definitions.iter().find(|(_, definition)| definition.composite.is_same_kind(&gvk))
     }
 
-    /// Whether a Composition for XRs of `kind` runs one of these functions.
+    /// True if a Composition for XRs of `kind` runs one of these functions.
     pub(super) fn uses(&self, kind: &GroupVersionKind, functions: &BTreeSet<String>) -> bool {
         let mut revisions = functions.iter().flat_map(|function| self.catalogue.revisions_with(function));
         revisions.any(|(_, revision)| revision.spec.composite_type_ref.is_same_kind(kind))

@@ -11,7 +11,7 @@ use crate::protocol::Object;
 
 use super::SelectionError;
 
-/// What an XR uses.
+/// The revision that an XR uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selected {
     pub revision: Composition,
@@ -24,11 +24,11 @@ pub struct Selected {
 #[derive(Clone, Debug)]
 pub struct NotSelected {
     pub failure: ReconcileFailure,
-    /// What is missing, if it is probably about to be created.
+    /// The missing part, if it is probably about to be created.
     pub awaited: Option<Awaited>,
 }
 
-/// What may be about to be created.
+/// The parts that may be about to be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Awaited {
     Composition,

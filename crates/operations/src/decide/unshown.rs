@@ -106,13 +106,13 @@ fn complete() -> (String, String) {
     (COMPLETE.0.to_owned(), COMPLETE.1.to_owned())
 }
 
-/// What the status keeps of a part that is sent.
+/// The entry that the status keeps of a part that is sent.
 fn entry(part: &Unshown) -> String {
     let reference = part.reference.as_ref().map(|reference| format!("{REFERENCE}{}", hash(reference)));
     hash(&part.value) + &reference.unwrap_or_default()
 }
 
-/// Whether a part is not as it was sent. While a Secret is missing, that is known only if another Secret is meant.
+/// True if a part is not as it was sent. While a Secret is missing, that is known only if another Secret is meant.
 fn is_changed(part: &Unshown, sent: Option<&String>) -> bool {
     let (value, reference) = match sent.map(|sent| sent.split_once(REFERENCE).unwrap_or((sent, ""))) {
         Some((value, reference)) => (Some(value), Some(reference).filter(|it| !it.is_empty())),

@@ -163,7 +163,7 @@ impl Composer {
         self.queue.enqueue(xr);
     }
 
-    /// What `xr` uses, without a request.
+    /// Selects the revision that `xr` uses, without a request.
     fn select(&self, xr: Composite<'_>) -> std::result::Result<Selected, NotSelected> {
         select(xr, &self.kind.definition, &self.engine.catalogue.read())
     }

@@ -10,9 +10,9 @@ use tokio::sync::Notify;
 use crate::runtime::client::ObjectClient;
 use crate::runtime::store::Key;
 
-/// How often some are looked for.
+/// The time between two looks.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// How many are looked for at a time.
+/// The number of Secrets that one look is for.
 const AT_A_TIME: usize = 20;
 
 /// The Secrets that are missing, or lack an entry, with the objects that wait for each.
@@ -60,7 +60,7 @@ impl AwaitedSecrets {
             tokio::time::sleep(INTERVAL).await;
             for secret in next {
                 let read = client.read(&secret.reference(&gvk)).await;
-                // What cannot be read is reported by the reconcile that needs it.
+                // An error is reported by the reconcile that needs the Secret.
                 if let Ok(Some(object)) = read {
                     self.take(&secret, object::resource_version(&object)).into_iter().for_each(&found);
                 }

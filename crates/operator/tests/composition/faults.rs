@@ -16,7 +16,7 @@ use crate::fixture::{
 use crate::platform::{Platform, asked, asked_text, children, desire, map};
 use crate::unserved::{grant_widgets, widgets};
 
-/// How often the function was called, by the name of the XR.
+/// The number of calls of the function, by the name of the XR.
 static CALLS: LazyLock<watch::Sender<BTreeMap<String, usize>>> = LazyLock::new(watch::Sender::default);
 
 /// Composes an object of the asked kind for each asked letter, ConfigMaps unless another kind is asked for.
@@ -192,7 +192,7 @@ async fn objects_that_went_with_their_crd_are_composed_again_when_it_is_back() {
     composed.until_composed(2).await;
     assert_eq!(composed.refs().await, refs);
 
-    // What has gone with its kind does not keep the XR from being composed of something else.
+    // Objects that have gone with their kind do not keep the XR from being composed of something else.
     delete(&session, &definition).await;
     until_gone(&session, &definition).await;
     composed.until_refused("no matches for kind").await;

@@ -1,4 +1,4 @@
-//! What a recording of a pass shows to a user who may read an XR and what it is composed of, but no Secrets.
+//! A recording of a pass, as a user sees it who may read an XR and what it is composed of, but no Secrets.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::fixture::{apply, is_true, session, until};
 use crate::hostile_requests::{asking, create, is_done, request_with, user_of};
 use crate::platform::{Platform, asked_text, desire, map};
 
-/// What is in a Secret that the function requires, and what it publishes itself.
+/// The value in a Secret that the function requires, and the one that it publishes itself.
 const REQUIRED: &str = "correct-horse-battery";
 const PUBLISHED: &str = "staple-of-the-function";
 
@@ -113,6 +113,6 @@ async fn values_of_secrets_are_masked_wherever_a_function_puts_them() {
         assert!(shown.contains("postgres://admin:(sensitive hmac:"), "{shown}");
     }
     assert_eq!(returned["resources"]["map"]["value"]["data"]["zone"], "eu");
-    // What may hold anything in any form is not shown to this user at all.
+    // The context may hold anything in any form, so it is not shown to this user at all.
     assert!(returned["context"]["hidden"].is_string(), "{returned:#}");
 }

@@ -138,7 +138,7 @@ mod tests {
         check(&["hunter2", "hunter2-and-more"], "a hunter2-and-more!", "a …!");
         check(&["abcdef", "cdefgh"], "xabcdefghy", "x…y");
         check(&["ünlocked"], "é ünlocked é", "é … é");
-        // What is short is masked only where it stands alone.
+        // A short value is masked only where it stands alone.
         check(&["5432"], "db:5432", "db:5432…");
         check(&["5432"], "5432", "…");
         check(&[], "hunter2", "hunter2…");

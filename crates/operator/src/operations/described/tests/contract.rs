@@ -503,7 +503,7 @@ fn of_another_form(sent: &BTreeMap<String, String>) -> BTreeMap<String, String> 
     sent.iter().map(|(path, hash)| (path.clone(), format!("v3-{hash}"))).collect()
 }
 
-/// What a build before this one recorded, or a later one will, is neither the proof of a change nor lost.
+/// A record of an earlier build, or of a later one, is neither the proof of a change nor an obstacle.
 #[test]
 fn records_of_another_build_prove_nothing_of_what_cannot_be_changed() {
     let kind = Embedded::kind("containerinstances/ContainerInstance").unwrap();

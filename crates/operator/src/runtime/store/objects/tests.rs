@@ -167,7 +167,7 @@ fn a_server_that_was_restored_from_a_backup_is_followed() {
         objects.replace(listed(&[other, object("b", "ub", "1")]), Some(3));
     };
     check(counted_again, &["a 1 1"]);
-    // What is created from then on is not taken for something that has gone since.
+    // An object that is created from then on is not taken for one that has gone since.
     let created = |objects: &mut Objects| {
         objects.set(&object("a", "ua", "8"));
         objects.replace(listed(&[object("a", "ua", "2"), object("b", "ub", "1")]), Some(3));
