@@ -17,6 +17,7 @@ diag::codes! {
     pub(crate) const MISSING_FIELD = "object-missing-field";
     pub(crate) const EMPTY_BODY = "object-empty-body";
     pub(crate) const WRITE_ONLY_INVALID = "write-only-invalid";
+    pub(crate) const WRITE_ONLY_UNKNOWN = "write-only-unknown";
     pub(crate) const UNPREPARED = "object-unprepared";
     pub(crate) const IDENTITY_CHANGED = "object-identity-changed";
     pub(crate) const IMMUTABLE_CHANGED = "object-immutable-changed";

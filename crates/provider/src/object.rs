@@ -40,6 +40,7 @@ use tfplugin::value::Object as Attributes;
 
 use crate::context::Context;
 use crate::planned_change::{Decision, PlannedChange};
+use crate::write_only::await_values;
 use crate::{identity, upgrade};
 
 pub(crate) use annotations::{id_of, new_id};
@@ -92,6 +93,7 @@ impl Resource for Object {
                 Ok(outcome) => decide::decide(&change, outcome, self.0.reporting(&change.planned)),
                 Err(diagnostics) => Decision::new(change.planned.clone(), diagnostics),
             };
+            await_values(write_only::NAMES, &change, &mut decision.planned);
             if unread {
                 decision = decision.of_unread(self.0.command());
             }

@@ -36,6 +36,7 @@ use crate::object::projection_failed;
 use crate::planned_change::{Decision, PlannedChange};
 use crate::reference::Reference;
 use crate::upgrade;
+use crate::write_only::await_values;
 
 const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
 
@@ -90,6 +91,7 @@ impl Resource for Patch {
             let planned = plan::plan(&self.0, &change).await;
             let mut decision =
                 planned.unwrap_or_else(|diagnostics| Decision::new(change.planned.clone(), diagnostics));
+            await_values(write_only::NAMES, &change, &mut decision.planned);
             if unread {
                 decision = decision.of_unread(self.0.command());
             }

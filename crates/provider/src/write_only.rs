@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use diag::{Diagnostic, Source};
 use fields::{FieldPath, FieldSet, ListKind, PathElement, Positions, Schema, Shape};
 use manifest::{Limits, secret};
-use ownership::{FieldManager, ManagedFieldsError, Observed, Row};
+use ownership::{Desired, FieldManager, ManagedFieldsError, Observed, Row};
 use serde_json::{Map, Value as Json};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -22,6 +22,7 @@ use crate::body::Body;
 use crate::codes;
 use crate::planned_change::PlannedChange;
 use crate::private::WRITE_ONLY;
+use crate::projection::{MANAGERS, VALUES};
 
 pub(crate) use redact::HiddenTexts;
 
@@ -54,6 +55,16 @@ enum When {
     /// The version is the same. Each field keeps its live value, unless it was not among these fields of the last apply, or
     /// another manager has taken it since.
     Kept(Json),
+}
+
+/// What a body to send has in place of its marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Revealed {
+    Everything,
+    /// Not all values are known yet; the body has those of the live object instead. That is enough for a dry run.
+    LiveValues,
+    /// The marks, because the values are not known and there is no live object.
+    Nothing,
 }
 
 /// Whether a write-only part is known.
@@ -100,56 +111,64 @@ impl WriteOnly {
         Ok(Configured::Known(Self { marks, values: Some(values), when }))
     }
 
-    /// Puts the values into `body`, which has marks in their place; `live` is the object it is applied to. Returns whether
-    /// they are known.
-    #[must_use]
-    pub(crate) fn reveal(&self, body: &mut Json, live: Option<&Observed>, manager: &FieldManager) -> bool {
+    /// Puts the values into `body`, which has marks in their place; `live` is the object it is applied to, whose values stand
+    /// for those that are not known yet.
+    pub(crate) fn reveal(
+        &self,
+        body: &mut Json,
+        live: Option<&Observed>,
+        desired: &Desired<'_>,
+    ) -> Revealed {
         let schema = Schema::of(body);
-        let Some(values) = self.values_for(live, &schema, manager) else { return false };
+        let Some((values, revealed)) = self.values_for(live, &schema, desired) else {
+            return Revealed::Nothing;
+        };
         // Only where the body has a mark: ignored fields are left to others.
         let present = plan::values_at(body, &self.marks, schema.root());
         plan::replace_present(body, &only_marked(&present, &values), schema.root());
-        true
+        revealed
     }
 
-    /// The values to send for the object that is `live`; `None` while they are not known.
+    /// The values to send for the object that is `live`; `None` if nothing is known of them.
     fn values_for(
         &self,
         live: Option<&Observed>,
         schema: &Schema,
-        manager: &FieldManager,
-    ) -> Option<Cow<'_, Json>> {
+        desired: &Desired<'_>,
+    ) -> Option<(Cow<'_, Json>, Revealed)> {
         let (When::Kept(before), Some(live)) = (&self.when, live) else {
-            return self.values.as_ref().map(Cow::Borrowed);
+            return self.values.as_ref().map(|values| (Cow::Borrowed(values), Revealed::Everything));
         };
-        let sent = self.sent(before, live, manager);
+        let sent = self.sent(before, live, desired);
         let kept = plan::values_at(live.object(), &self.marks, schema.root());
         if sent.is_empty() {
-            return Some(Cow::Owned(kept));
+            return Some((Cow::Owned(kept), Revealed::Everything));
         }
-        let mixed = Mix { sent: &sent, kept: &kept, new: self.values.as_ref()? };
-        Some(Cow::Owned(mixed.at(&self.marks, &FieldPath::root(), schema.root())))
+        let Some(new) = &self.values else { return Some((Cow::Owned(kept), Revealed::LiveValues)) };
+        let mixed = Mix { sent: &sent, kept: &kept, new };
+        let mixed = mixed.at(&self.marks, &FieldPath::root(), schema.root());
+        Some((Cow::Owned(mixed), Revealed::Everything))
     }
 
     /// The fields whose values are sent although the version is the same as for `before`.
-    fn sent(&self, before: &Json, live: &Observed, manager: &FieldManager) -> FieldSet {
+    fn sent(&self, before: &Json, live: &Observed, desired: &Desired<'_>) -> FieldSet {
         let known: FieldSet = paths(before, live.schema()).into_iter().collect();
-        let held = live.held_by(manager);
-        let all = paths(&self.marks, live.schema()).into_iter();
-        all.filter(|path| !known.contains(path) || !is_held(&held, path)).collect()
+        let all = applied(&self.marks, live.schema(), desired).paths().into_iter();
+        all.filter(|path| !known.contains(path) || !is_held(live, path, desired.manager)).collect()
     }
 
     /// Whether an apply sends other values than `live` has; `answer` is the API server's response to its dry run.
-    pub(crate) fn is_due(&self, live: Option<&Observed>, answer: &Observed, manager: &FieldManager) -> bool {
+    pub(crate) fn is_due(&self, live: Option<&Observed>, answer: &Observed, desired: &Desired<'_>) -> bool {
         let Some(live) = live else { return true };
         match &self.when {
             When::Now => true,
-            When::Kept(before) => !self.sent(before, live, manager).is_empty(),
+            When::Kept(before) => !self.sent(before, live, desired).is_empty(),
             When::Different => {
-                let values = |object: &Observed| {
-                    plan::values_at(object.object(), &self.marks, Schema::of(answer.object()).root())
+                let is_other = |path: &FieldPath| {
+                    let value = |object: &Observed| fields::value_at(object.object(), path, answer.schema()).cloned();
+                    !is_held(live, path, desired.manager) || value(live) != value(answer)
                 };
-                is_lost(&self.marks, live, manager) || values(live) != values(answer)
+                applied(&self.marks, live.schema(), desired).paths().iter().any(is_other)
             }
         }
     }
@@ -182,7 +201,7 @@ impl Effect {
         now: Option<&WriteOnly>,
         stored: Option<&Json>,
         (live, answer): (Option<&Observed>, &Observed),
-        manager: &FieldManager,
+        desired: &Desired<'_>,
     ) -> Self {
         let schema = answer.schema();
         let paths_of = |marks: &Json| paths(marks, schema).into_iter().collect::<FieldSet>();
@@ -190,13 +209,16 @@ impl Effect {
         let marks = now.map(|now| now.marks.clone());
         let after = marks.as_ref().map(paths_of).unwrap_or_default();
         let dropped = before.difference(&after);
-        let is_due = !dropped.is_empty() || now.is_some_and(|now| now.is_due(live, answer, manager));
+        let is_due = !dropped.is_empty() || now.is_some_and(|now| now.is_due(live, answer, desired));
+        let is_unknown = now.is_some_and(|now| now.values.is_none());
+        let after = desired.without_ignored(after, schema);
         let changed_outside = live.map(|live| {
-            let held = live.held_by(manager);
             let is_changed = |path: &FieldPath| {
                 let value = |object: &Observed| fields::value_at(object.object(), path, schema).cloned();
                 let before = value(live);
-                !is_held(&held, path) && before.is_some() && before != value(answer)
+                // What took a field from our manager by the value that it had would have left it to both.
+                let is_lost = !is_held(live, path, desired.manager);
+                is_lost && before.is_some() && (is_unknown || before != value(answer))
             };
             after.paths().into_iter().filter(|path| before.contains(path) && is_changed(path)).collect()
         });
@@ -265,6 +287,29 @@ pub(crate) fn add_marks(body: &mut Body, marks: &Json) {
     plan::lay_over(&mut body.value, marks, schema.root());
 }
 
+/// Makes a planned update unknown as far as fields may be added to it that only the apply knows of.
+pub(crate) fn await_values(names: Attributes, change: &PlannedChange, planned: &mut Object) {
+    if change.config.get(names.value).is_unknown() && !change.is_prior(planned) {
+        planned.set(VALUES, Value::unknown());
+        planned.set(MANAGERS, Value::unknown());
+    }
+}
+
+/// The warning that a plan cannot compare values that are not known yet. With a version, it does not have to.
+pub(crate) fn compared_at_apply(names: Attributes, change: &PlannedChange) -> Option<Diagnostic> {
+    let Attributes { value, version } = names;
+    let is_compared = change.planned.get(version).is_null() && !change.is_create();
+    is_compared.then(|| {
+        Diagnostic::warning(codes::WRITE_ONLY_UNKNOWN, "Write-Only Values Not Known Yet")
+            .detail(format!(
+                "The values of {value} are known only at apply, so that this plan cannot tell whether the live object has them. The \
+                 apply compares them, and changes the object if they differ."
+            ))
+            .field(value)
+            .hint(format!("Set {version} to send them only when it changes."))
+    })
+}
+
 /// The body of a state, with the marks of the last apply.
 pub(crate) fn stored_body(body: Option<Body>, private: &tfplugin::private::Private) -> Option<Body> {
     let mut body = body?;
@@ -303,33 +348,30 @@ pub(crate) fn show(
     projection: &mut BTreeMap<String, String>,
     marks: &Json,
     object: &Observed,
-    written: &Json,
-    manager: &FieldManager,
+    desired: &Desired<'_>,
 ) {
-    let held = object.held_by(manager);
     let text = |path: &FieldPath| -> Json {
-        if is_held(&held, path) {
+        if is_held(object, path, desired.manager) {
             return MARK.into();
         }
-        let entries = object.managed().entries().iter();
-        let other = entries.filter(|entry| is_held(&entry.fields, path)).map(|entry| entry.manager.as_str());
-        match other.min() {
+        match object.managed().holders(path).first() {
             Some(manager) => format!("(write-only, changed outside by {manager})").into(),
             None => "(write-only, removed outside)".into(),
         }
     };
-    let shown = paths(marks, object.schema()).into_iter().map(|path| (path.clone(), text(&path))).collect();
-    projection.extend(fields::flat_values(&shown, &Positions::of(written, object.schema())));
+    let schema = object.schema();
+    let shown = applied(marks, schema, desired).paths().into_iter();
+    let shown = shown.map(|path| (path.clone(), text(&path))).collect();
+    projection.extend(fields::flat_values(&shown, &Positions::of(desired.written, schema)));
 }
 
-fn is_lost(marks: &Json, live: &Observed, manager: &FieldManager) -> bool {
-    let held = live.held_by(manager);
-    paths(marks, live.schema()).iter().any(|path| !is_held(&held, path))
+fn is_held(object: &Observed, path: &FieldPath, manager: &FieldManager) -> bool {
+    object.managed().holders(path).contains(manager)
 }
 
-/// Whether a set has the field or something in it.
-fn is_held(set: &FieldSet, path: &FieldPath) -> bool {
-    set.covers(path) || set.touches(path)
+/// Where the marks are, apart from the fields that are left to others.
+fn applied(marks: &Json, schema: &Schema, desired: &Desired<'_>) -> FieldSet {
+    desired.without_ignored(paths(marks, schema).into_iter().collect(), schema)
 }
 
 /// Where the marks are.

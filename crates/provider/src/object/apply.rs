@@ -28,7 +28,7 @@ use crate::private::{
     IMPORTED, Keys as _, LAST_ANSWER, MOVED_FROM, PENDING_PROJECTION, STALE_READ, WRITE_ONLY,
 };
 use crate::projection::{self, MANAGERS, Maps, VALUES};
-use crate::write_only::{Configured, WriteOnly, all_marks, hidden, show, stored};
+use crate::write_only::{Configured, Revealed, WriteOnly, all_marks, hidden, show, stored};
 use crate::{cluster_identity, codes, identity, stop};
 
 /// How long to wait for a response after Terraform stops the provider: without it, a created object is not recorded.
@@ -168,7 +168,7 @@ impl ObjectApply {
             (plan::body_to_send(&self.desired(&manager), live.as_ref()), live)
         };
         if let Some(write_only) = &self.write_only
-            && !write_only.reveal(&mut sent, live.as_ref(), &manager)
+            && write_only.reveal(&mut sent, live.as_ref(), &self.desired(&manager)) != Revealed::Everything
         {
             return Err(Box::new(unknown_values(&self.target)));
         }
@@ -307,7 +307,7 @@ impl ObjectApply {
         let key = private.mask_key();
         let mut maps = Maps::of(&answer, &desired, &key);
         if let Some(marks) = marks {
-            show(&mut maps.values, marks, &answer, &self.body.value, &manager);
+            show(&mut maps.values, marks, &answer, &desired);
         }
         let values = projection::attribute(&maps.values);
         state.set(VALUES, projection::filled(state.get(VALUES), &maps.values));

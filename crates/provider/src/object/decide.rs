@@ -107,7 +107,7 @@ impl PlannedChange {
         let desired = Desired::new(&manager, &answer.body.value).ignoring(&answer.ignored);
         let key = self.private.mask_key();
         let mut maps = Maps::after_release(&answer.planned, &desired, &answer.released, &key);
-        answer.show_write_only(&mut maps, &answer.planned);
+        answer.show_write_only(&mut maps, &answer.planned, &desired);
         let diagnostics = answer.diagnostics.clone();
         let Some(prior) = &self.prior else {
             let mut planned = self.planned.clone();
@@ -141,7 +141,7 @@ impl PlannedChange {
         let managers = projection::attribute(&maps.managers);
         let live = live.map(|live| {
             let mut maps = Maps::of(live, desired, &key);
-            answer.show_write_only(&mut maps, live);
+            answer.show_write_only(&mut maps, live, desired);
             maps
         });
         let sends_values = answer.write_only.is_due;
@@ -221,9 +221,9 @@ impl PlannedChange {
 }
 
 impl DryRunResult {
-    fn show_write_only(&self, maps: &mut Maps, object: &Observed) {
+    fn show_write_only(&self, maps: &mut Maps, object: &Observed, desired: &Desired<'_>) {
         if let Some(marks) = &self.write_only.marks {
-            write_only::show(&mut maps.values, marks, object, &self.body.value, &manager());
+            write_only::show(&mut maps.values, marks, object, desired);
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::planned_change::PlannedChange;
 use crate::private::{IMPORTED, Keys as _, LAST_ANSWER, STALE_READ};
-use crate::write_only::{Configured, Effect, WriteOnly};
+use crate::write_only::{Configured, Effect, Revealed, WriteOnly, compared_at_apply};
 use crate::{autoscaler, codes, dependency};
 
 pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result<Outcome, Diagnostics> {
@@ -62,7 +62,10 @@ pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result
         return Ok(Outcome::Unknown { target: Some(target), diagnostics });
     }
     let write_only = match write_only {
-        Configured::Unknown => return Ok(Outcome::Unknown { target: Some(target), diagnostics }),
+        Configured::Unknown => {
+            diagnostics.add(compared_at_apply(write_only::NAMES, change).into_iter().collect::<Vec<_>>());
+            return Ok(Outcome::Unknown { target: Some(target), diagnostics });
+        }
         Configured::Absent => None,
         Configured::Known(write_only) => Some(write_only),
     };
@@ -109,9 +112,10 @@ impl DryRun<'_> {
         } else {
             plan::body_to_send(&desired, None)
         };
-        let Some(sent) = self.revealed(sent, live.as_ref()) else {
+        let (sent, revealed) = self.revealed(sent, live.as_ref());
+        if revealed == Revealed::Nothing {
             return Ok(Outcome::Unknown { target: Some(self.target), diagnostics: self.diagnostics });
-        };
+        }
         let write = Write::by(MANAGER).force().dry_run();
         let error = match self.cluster.session().apply(&self.target, &sent, write).await {
             Ok(reply) => {
@@ -124,6 +128,10 @@ impl DryRun<'_> {
                 let session = self.cluster.session();
                 let autoscaler = autoscaler::of(session, &self.target, live.as_ref(), &planned).await;
                 return self.answered(ignored, (live, planned), released, autoscaler);
+            }
+            // The values that are not known yet may be acceptable.
+            Err(_) if revealed == Revealed::LiveValues => {
+                return Ok(Outcome::Unknown { target: Some(self.target), diagnostics: self.diagnostics });
             }
             Err(error) => error,
         };
@@ -155,9 +163,10 @@ impl DryRun<'_> {
 
     /// A create sends everything, including fields that are ignored later.
     async fn of_create(mut self) -> Result<Outcome, Diagnostics> {
-        let Some(sent) = self.revealed(self.body.value.clone(), None) else {
+        let (sent, revealed) = self.revealed(self.body.value.clone(), None);
+        if revealed == Revealed::Nothing {
             return Ok(Outcome::Unknown { target: Some(self.target), diagnostics: self.diagnostics });
-        };
+        }
         let write = Write::by(MANAGER).force().dry_run();
         match self.cluster.session().apply(&self.target, &sent, write).await {
             Ok(reply) if reply.created() => {
@@ -208,7 +217,9 @@ impl DryRun<'_> {
         let marks = self.hidden_marks();
         let stored = crate::write_only::stored(&self.change.private);
         let both = (live.as_ref(), &planned);
-        let write_only = Effect::of(self.write_only.as_ref(), stored.as_ref(), both, &manager());
+        let manager = manager();
+        let desired = Desired::new(&manager, &self.body.value).ignoring(&ignored);
+        let write_only = Effect::of(self.write_only.as_ref(), stored.as_ref(), both, &desired);
         let hide = |object: Observed| {
             crate::write_only::hidden(object, marks.as_ref())
                 .map_err(|error| Box::new(projection_failed(&self.target, &error)))
@@ -228,10 +239,13 @@ impl DryRun<'_> {
         })))
     }
 
-    /// `sent` with write-only values; `None` while they are not known.
-    fn revealed(&self, mut sent: Json, live: Option<&Observed>) -> Option<Json> {
-        let Some(write_only) = &self.write_only else { return Some(sent) };
-        write_only.reveal(&mut sent, live, &manager()).then_some(sent)
+    /// `sent` with write-only values.
+    fn revealed(&self, mut sent: Json, live: Option<&Observed>) -> (Json, Revealed) {
+        let Some(write_only) = &self.write_only else { return (sent, Revealed::Everything) };
+        let (manager, ignored) = (manager(), attributes::ignored(&self.change.planned));
+        let desired = Desired::new(&manager, &self.body.value).ignoring(&ignored);
+        let revealed = write_only.reveal(&mut sent, live, &desired);
+        (sent, revealed)
     }
 
     /// The marks of all write-only values that are there now, or were at the last apply.

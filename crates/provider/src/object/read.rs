@@ -116,7 +116,7 @@ impl Refresh {
                 let desired = Desired::new(&manager, &body.value).ignoring(&ignored);
                 let mut maps = Maps::of(&live, &desired, &self.private.mask_key());
                 if let Some(marks) = &marks {
-                    write_only::show(&mut maps.values, marks, &live, &body.value, &manager);
+                    write_only::show(&mut maps.values, marks, &live, &desired);
                 }
                 self.private.set_flag(PENDING_PROJECTION, false);
                 if annotations::id_of(live.object()).is_none() && !self.private.flag(IMPORTED) {

@@ -26,30 +26,27 @@ use crate::planned_change::{PlannedChange, set_unknown};
 use crate::private::{Keys as _, LAST_ANSWER, WRITE_ONLY};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 use crate::reference::Reference;
-use crate::write_only::{Configured, WriteOnly, all_marks, show, stored};
+use crate::write_only::{Configured, Revealed, WriteOnly, all_marks, show, stored};
 use crate::{cluster_identity, codes, stop};
 
 /// How long to wait for a response after Terraform stops the provider.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Sends `content` to `target`; `before` is the content of the last apply. If nothing is left to do, nothing is sent and
-/// the result is the live object; `None` while write-only values are not known.
+/// Sends `sent`, made of `content`, to `target`. If nothing is left to do, nothing is sent and the result is the live object.
 pub(super) async fn send(
     session: &Session,
     target: &ObjectRef,
-    (content, before): (&Content, Option<&Content>),
-    reveal: Reveal<'_>,
+    (content, sent): (&Content, &Json),
+    live: &Observed,
     write: Write<'_>,
-) -> Result<Option<Reply>, Error> {
-    let live = reveal.live.object();
-    let Some(sent) = reveal.values(content.to_send(target, live, before)) else { return Ok(None) };
+) -> Result<Reply, Error> {
     match content.patch_type() {
-        None => session.apply(target, &sent, write.force()).await.map(Some),
-        Some(_) if Content::is_nothing(&sent) => {
-            let object = live.clone();
-            Ok(Some(Reply { code: 200, object, warnings: Vec::new(), retries: Vec::new() }))
+        None => session.apply(target, sent, write.force()).await,
+        Some(_) if Content::is_nothing(sent) => {
+            let object = live.object().clone();
+            Ok(Reply { code: 200, object, warnings: Vec::new(), retries: Vec::new() })
         }
-        Some(patch_type) => session.patch(target, patch_type, &sent, write).await.map(Some),
+        Some(patch_type) => session.patch(target, patch_type, sent, write).await,
     }
 }
 
@@ -145,11 +142,15 @@ impl PatchApply {
         // Fetched before the write, so that nothing can fail between the write and its record.
         cluster_identity::store(&mut private, &cluster).await;
         let session = cluster.session();
-        let what = (&content, before.as_ref());
         let reveal = Reveal { write_only: secret.as_ref(), live: &live, manager: &manager };
-        let sent = session.when_possible(&target, || send(session, &target, what, reveal, write)).await;
+        let (body, revealed) = reveal.values(content.to_send(&target, live.object(), before.as_ref()));
+        if revealed != Revealed::Everything {
+            return Err(nothing_to_do().into());
+        }
+        let what = (&content, &body);
+        let sent = session.when_possible(&target, || send(session, &target, what, &live, write)).await;
         cluster.invalidate(&target);
-        let reply = sent.map_err(|error| refused(&error, operation))?.ok_or_else(nothing_to_do)?;
+        let reply = sent.map_err(|error| refused(&error, operation))?;
         let marks = secret.as_ref().map(|secret| &secret.marks);
         private.set_optional(WRITE_ONLY, marks);
         diagnostics.add(reply.diagnostics(&target));
@@ -207,7 +208,7 @@ fn store(
     let shape = body.as_ref().unwrap_or(answer.object());
     let mut maps = Maps::of_patch(answer, manager, shape, &key);
     if let Some(marks) = stored(private) {
-        show(&mut maps.values, &marks, answer, shape, manager);
+        show(&mut maps.values, &marks, answer, &Desired::new(manager, shape));
     }
     let values = body.as_ref().map_or(Value::Null, |_| projection::attribute(&maps.values));
     let managers = projection::attribute(&maps.managers);

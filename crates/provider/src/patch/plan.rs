@@ -21,7 +21,7 @@ use crate::context::{self, Context};
 use crate::planned_change::{Decision, PlannedChange};
 use crate::private::{Keys as _, LAST_ANSWER};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
-use crate::write_only::{Configured, Effect, WriteOnly};
+use crate::write_only::{Configured, Effect, Revealed, WriteOnly, compared_at_apply};
 use crate::{autoscaler, dependency};
 
 /// The hint for fields that another manager sets as well.
@@ -34,7 +34,9 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
     let is_known = |name: &str| !planned.get(name).is_unknown() && planned.get("target").is_wholly_known();
     let secret = match write_only::of(change)? {
         Configured::Absent => None,
-        Configured::Unknown => return Ok(unknown(Diagnostics::new())),
+        Configured::Unknown => {
+            return Ok(unknown(compared_at_apply(write_only::NAMES, change).into_iter().collect()));
+        }
         Configured::Known(secret) => Some(secret),
     };
     let marks = secret.as_ref().map(|secret| &secret.marks);
@@ -102,10 +104,14 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
     }
     let write = Write::by(manager.as_str()).dry_run();
     let reveal = Reveal { write_only: secret.as_ref(), live: &raw, manager: &manager };
-    let sent = apply::send(session, &target, (&content, before.as_ref()), reveal, write).await;
-    let reply = match sent {
-        Ok(Some(reply)) => reply,
-        Ok(None) => return Ok(unknown(diagnostics)),
+    let (body, revealed) = reveal.values(content.to_send(&target, raw.object(), before.as_ref()));
+    if revealed == Revealed::Nothing {
+        return Ok(unknown(diagnostics));
+    }
+    let reply = match apply::send(session, &target, (&content, &body), &raw, write).await {
+        Ok(reply) => reply,
+        // The values that are not known yet may be acceptable.
+        Err(_) if revealed == Revealed::LiveValues => return Ok(unknown(diagnostics)),
         Err(error) if error.is_server_fault() => {
             return dependency::unknown_in_plan(&error, "Dry-run Patch").map(unknown);
         }
@@ -113,7 +119,8 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
     };
     diagnostics.add(reply.diagnostics(&target));
     let answer = observed(&target, reply.object)?;
-    let write_only = Effect::of(secret.as_ref(), stored.as_ref(), (Some(&raw), &answer), &manager);
+    let both = (Some(&raw), &answer);
+    let write_only = Effect::of(secret.as_ref(), stored.as_ref(), both, &Desired::new(&manager, &body));
     let hidden_answer = write_only::hidden(&answer, marks.as_ref());
     let result = DryRunResult {
         target: &target,
@@ -197,7 +204,7 @@ impl DryRunResult<'_> {
             let written = body.as_ref().unwrap_or(object.object());
             let mut maps = Maps::of_patch(object, self.manager, written, &key);
             if let Some(marks) = &self.write_only.marks {
-                crate::write_only::show(&mut maps.values, marks, object, written, self.manager);
+                crate::write_only::show(&mut maps.values, marks, object, &Desired::new(self.manager, written));
             }
             maps
         };

@@ -1,7 +1,7 @@
 //! Refreshes a patch without writing: the plan shows what has drifted.
 
 use manifest::secret;
-use ownership::{FieldManager, Observed};
+use ownership::{Desired, FieldManager, Observed};
 use tfplugin::provider::{ReadRequest, ReadResponse};
 use tfplugin::value::Value;
 
@@ -52,7 +52,8 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
         let written = body.as_ref().unwrap_or(live.object());
         let mut maps = Maps::of_patch(&live, &manager, written, &private.mask_key());
         if let Some(marks) = &marks {
-            crate::write_only::show(&mut maps.values, marks, &live, written, &manager);
+            let desired = Desired::new(&manager, written);
+            crate::write_only::show(&mut maps.values, marks, &live, &desired);
         }
         // Only server-side apply has values to show.
         let values = body.map_or(Value::Null, |_| projection::attribute(&maps.values));

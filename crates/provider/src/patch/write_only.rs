@@ -2,7 +2,7 @@
 
 use diag::Diagnostic;
 use fields::Schema;
-use ownership::{FieldManager, Observed};
+use ownership::{Desired, FieldManager, Observed};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::schema::Attribute;
@@ -11,7 +11,7 @@ use tfplugin::value::Object;
 
 use super::content::Content;
 use crate::planned_change::PlannedChange;
-use crate::write_only::{self, Attributes, Configured, WriteOnly};
+use crate::write_only::{self, Attributes, Configured, Revealed, WriteOnly};
 
 pub(super) const NAMES: Attributes = Attributes { value: "patch_wo", version: "patch_wo_version" };
 
@@ -63,10 +63,12 @@ pub(super) struct Reveal<'a> {
 }
 
 impl Reveal<'_> {
-    /// `None` while the values are not known.
-    pub(super) fn values(self, mut body: Json) -> Option<Json> {
-        let Some(write_only) = self.write_only else { return Some(body) };
-        write_only.reveal(&mut body, Some(self.live), self.manager).then_some(body)
+    pub(super) fn values(self, mut body: Json) -> (Json, Revealed) {
+        let Some(write_only) = self.write_only else { return (body, Revealed::Everything) };
+        let written = body.clone();
+        let desired = Desired::new(self.manager, &written);
+        let revealed = write_only.reveal(&mut body, Some(self.live), &desired);
+        (body, revealed)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Marks, what is revealed, and what messages may say.
 
+use std::sync::LazyLock;
+
 use serde_json::json;
 use tfplugin::private::Private;
 
@@ -31,8 +33,10 @@ fn known(change: &PlannedChange) -> WriteOnly {
     }
 }
 
-fn manager() -> FieldManager {
-    FieldManager::new("k8sconnect")
+/// What `body` is to be applied as.
+fn desired(body: &Json) -> Desired<'_> {
+    static MANAGER: LazyLock<FieldManager> = LazyLock::new(|| FieldManager::new("k8sconnect"));
+    Desired::new(&MANAGER, body)
 }
 
 /// A Secret whose password is held by `holder`.
@@ -66,7 +70,7 @@ fn a_version_decides_when_the_values_are_sent() {
         let write_only = known(&change(HUNTER, version, before));
         let mut body = json!({"apiVersion": "v1", "kind": "Secret", "data": {"user": "YQ=="}});
         plan::lay_over(&mut body, &write_only.marks, Schema::of_kind("v1", "Secret").root());
-        assert!(write_only.reveal(&mut body, live.as_ref(), &manager()));
+        assert_eq!(write_only.reveal(&mut body, live.as_ref(), &desired(&json!({}))), Revealed::Everything);
         assert_eq!(body["data"], json!({"user": "YQ==", "password": expected}));
     };
     let (one, two) = (|| Value::from("1"), || Value::from("2"));
@@ -88,15 +92,15 @@ fn a_version_that_stays_keeps_every_value_but_new_and_lost_ones() {
     let check = |holder: &str, password: &str| {
         let live = secret("b2xk", holder);
         let mut sent = json!({"apiVersion": "v1", "kind": "Secret", "data": write_only.marks["data"]});
-        assert!(write_only.reveal(&mut sent, Some(&live), &manager()));
+        assert_eq!(write_only.reveal(&mut sent, Some(&live), &desired(&json!({}))), Revealed::Everything);
         assert_eq!(sent["data"], json!({"user": "YQ==", "password": password, "added": "eA=="}));
-        assert!(write_only.is_due(Some(&live), &live, &manager()));
+        assert!(write_only.is_due(Some(&live), &live, &desired(&json!({}))));
     };
     check("k8sconnect", "b2xk");
     check("kubectl", "aHVudGVyMg==");
     let same = known(&change(HUNTER, "1".into(), Some((HUNTER, "1".into()))));
     let live = secret("b2xk", "k8sconnect");
-    assert!(!same.is_due(Some(&live), &live, &manager()));
+    assert!(!same.is_due(Some(&live), &live, &desired(&json!({}))));
 }
 
 #[test]
@@ -123,7 +127,8 @@ fn a_new_item_of_a_keyed_list_is_sent_beside_kept_ones() {
         {"manager": "k8sconnect", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": held},
     ]});
     let mut sent = json!({"apiVersion": "v1", "kind": "Pod", "spec": write_only.marks["spec"]});
-    assert!(write_only.reveal(&mut sent, Some(&Observed::new(live).unwrap()), &manager()));
+    let live = Observed::new(live).unwrap();
+    assert_eq!(write_only.reveal(&mut sent, Some(&live), &desired(&json!({}))), Revealed::Everything);
     assert_eq!(
         sent["spec"]["containers"][0]["env"],
         json!([{"name": "KEY", "value": "live"}, {"name": "MORE", "value": "more"}])
@@ -135,7 +140,7 @@ fn ignored_fields_are_not_revealed() {
     let write_only = known(&change(HUNTER, Value::Null, None));
     let mut body = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}});
     let before = body.clone();
-    assert!(write_only.reveal(&mut body, None, &manager()));
+    assert_eq!(write_only.reveal(&mut body, None, &desired(&json!({}))), Revealed::Everything);
     assert_eq!(body, before);
 }
 
@@ -149,9 +154,14 @@ fn an_unknown_value_matters_only_if_it_would_be_sent() {
     assert!(matches!(of("1", None), Configured::Unknown));
     assert!(matches!(of("2", Some((HUNTER, "1".into()))), Configured::Unknown));
     let Configured::Known(kept) = of("1", Some((HUNTER, "1".into()))) else { panic!("it is not known") };
-    let mut body = json!({"apiVersion": "v1", "kind": "Secret", "data": {"password": MARK}});
-    assert!(kept.reveal(&mut body, Some(&secret("b2xk", "k8sconnect")), &manager()));
-    assert!(!kept.reveal(&mut body, Some(&secret("b2xk", "kubectl")), &manager()));
+    let check = |live: Option<Observed>, expected: Revealed, password: &str| {
+        let mut body = json!({"apiVersion": "v1", "kind": "Secret", "data": {"password": MARK}});
+        assert_eq!(kept.reveal(&mut body, live.as_ref(), &desired(&json!({}))), expected);
+        assert_eq!(body["data"]["password"], password);
+    };
+    check(Some(secret("b2xk", "k8sconnect")), Revealed::Everything, "b2xk");
+    check(Some(secret("b2xk", "kubectl")), Revealed::LiveValues, "b2xk");
+    check(None, Revealed::Nothing, MARK);
 }
 
 #[test]
@@ -159,14 +169,14 @@ fn a_projection_shows_marks_and_who_changed_them() {
     let check = |holder: &str, expected: &str| {
         let mut shown = BTreeMap::new();
         let (marks, object) = (json!({"data": {"password": MARK}}), secret("b2xk", holder));
-        show(&mut shown, &marks, &object, &marks, &manager());
+        show(&mut shown, &marks, &object, &desired(&marks));
         assert_eq!(shown, BTreeMap::from([("data.password".to_owned(), expected.to_owned())]));
     };
     check("k8sconnect", "(write-only)");
     check("kubectl", "(write-only, changed outside by kubectl)");
     let marks = json!({"data": {"gone": MARK}});
     let mut shown = BTreeMap::new();
-    show(&mut shown, &marks, &secret("b2xk", "kubectl"), &marks, &manager());
+    show(&mut shown, &marks, &secret("b2xk", "kubectl"), &desired(&marks));
     assert_eq!(shown["data.gone"], "(write-only, removed outside)");
 }
 
@@ -219,7 +229,7 @@ fn effect(now: &str, version: &str, before: &str, holder: &str) -> Effect {
     let write_only = (!now.is_empty()).then(|| known(&change));
     let (live, answer) = (secret("b2xk", holder), secret("aHVudGVyMg==", "k8sconnect"));
     let stored = stored(&change.private);
-    Effect::of(write_only.as_ref(), stored.as_ref(), (Some(&live), &answer), &manager())
+    Effect::of(write_only.as_ref(), stored.as_ref(), (Some(&live), &answer), &desired(&json!({})))
 }
 
 #[test]

@@ -17,3 +17,5 @@ mod states;
 mod waiting;
 mod warnings;
 mod write_only;
+mod write_only_lists;
+mod write_only_unknown;

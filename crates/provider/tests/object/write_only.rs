@@ -32,7 +32,7 @@ const HUNTER3: &str = "aHVudGVyMw==";
 
 /// No output and no file of the workspace but the configuration has a password.
 #[track_caller]
-fn assert_hidden(case: &Case, runs: &[&Run]) {
+pub(crate) fn assert_hidden(case: &Case, runs: &[&Run]) {
     let state = std::fs::read_to_string(case.workspace.path("terraform.tfstate")).expect("a state");
     let output: String = runs.iter().map(|run| run.output()).collect();
     for secret in ["hunter", HUNTER2, HUNTER3] {
@@ -122,47 +122,6 @@ async fn without_a_version_the_value_is_compared_with_the_live_object() {
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
         assert_hidden(&case, &[&removed]);
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_write_only_element_of_a_keyed_list_overrides_the_written_one() {
-    let case = Case::new("write-only-list", Client::any()).await;
-    let body = "apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: NS}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers:
-      - name: web
-        image: nginx
-        env: [{name: LEVEL, value: info}, {name: TOKEN, value: none}]";
-    let env = "  yaml_body_wo = <<-YAML
-    spec: {template: {spec: {containers: [{name: web, env: [{name: TOKEN, value: hunter2}, {name: KEY, value: hunter3}]}]}}}
-  YAML
-  yaml_body_wo_version = 1";
-    case.object("web", body, env);
-    let applied = case.workspace.apply(&[]).expect_success();
-    let wanted = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
-    let live = case.namespace.get(&wanted).await.unwrap();
-    assert_eq!(
-        live["spec"]["template"]["spec"]["containers"][0]["env"],
-        json!([
-            {"name": "LEVEL", "value": "info"}, {"name": "TOKEN", "value": "hunter2"}, {"name": "KEY", "value": "hunter3"},
-        ])
-    );
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-    case.object("web", &body.replace("value: info", "value: debug"), env);
-    let changed = case.workspace.apply(&[]).expect_success();
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-    assert_hidden(&case, &[&applied, &changed]);
-    // What the API server rejects is not quoted.
-    case.object("web", body, &env.replace("name: KEY", "name: '='").replace("= 1", "= 2"));
-    let rejected = case.workspace.plan(&[]).expect_failure();
-    assert_hidden(&case, &[&rejected]);
 }
 
 const CONFIG_MAP: &str = "apiVersion: v1
