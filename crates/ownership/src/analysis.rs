@@ -6,7 +6,7 @@ use fields::{FieldPath, FieldSet, Leaf, Positions, Schema, Shape};
 use manifest::secret::{self, MaskKey};
 use serde_json::Value;
 
-use crate::baseline::{Baseline, BaselineField, Remembered};
+use crate::baseline::{Baseline, BaselineField, Remembered, is_kept};
 use crate::columns::places;
 use crate::desired::{Desired, Prior};
 use crate::holders::Holders;
@@ -109,6 +109,7 @@ impl Analysis {
                 let others: Vec<_> = live_holders.at(index).filter(|holder| *holder != us).cloned().collect();
                 let set_at = live_holders.set_at(index, us);
                 let is_removed = planned.is_none() && holding([desired.removed()].into_iter(), &path)[0];
+                let is_kept = is_kept(written.as_deref(), planned.as_deref());
                 let field = Field {
                     path: &path,
                     key,
@@ -120,7 +121,7 @@ impl Analysis {
                     live,
                     planned,
                     held: live_holders.is_held_by(us, index),
-                    will_be_held: is_removed || planned_holders.is_held_by(us, index),
+                    will_be_held: is_removed || (is_kept && planned_holders.is_held_by(us, index)),
                     held_by_others: !others.is_empty(),
                 };
                 let row = classify(field.transition(us, prior));

@@ -66,17 +66,19 @@ impl Baseline {
     /// functions; it has to be kept as long as the baseline.
     pub fn record(answer: &Observed, desired: &Desired<'_>, key: &MaskKey) -> Self {
         let schema = answer.schema();
-        let paths = View::of(desired.written, key).fields(schema);
-        let answered = View::of(answer.object(), key);
-        let values = answered.column(&paths, schema);
+        let (written, answered) = (View::of(desired.written, key), View::of(answer.object(), key));
+        let paths = written.fields(schema);
+        let values = written.column(&paths, schema).zip(answered.column(&paths, schema));
         let holders = Holders::of(answer.managed(), &paths);
         let is_ignored = desired.ignored(schema);
-        let fields = paths.paths().into_iter().zip(values).enumerate().map(|(index, (path, value))| {
-            let managers = holders.at(index).cloned().collect();
-            let value = value.map_or(Remembered::Absent, |value| Remembered::Value(value.into_owned()));
-            let ignored = is_ignored(&path);
-            (path, BaselineField { managers, value, ignored })
-        });
+        let fields =
+            paths.paths().into_iter().zip(values).enumerate().map(|(index, (path, (written, value)))| {
+                let is_kept = is_kept(written.as_deref(), value.as_deref());
+                let managers = holders.at(index).filter(|_| is_kept).cloned().collect();
+                let value = value.map_or(Remembered::Absent, |value| Remembered::Value(value.into_owned()));
+                let ignored = is_ignored(&path);
+                (path, BaselineField { managers, value, ignored })
+            });
         let mut fields: BTreeMap<_, _> = fields.collect();
         for path in desired.removed().paths() {
             let (managers, value) = (vec![desired.manager.clone()], Remembered::Absent);
@@ -175,6 +177,20 @@ impl Baseline {
     fn iter(&self) -> impl Iterator<Item = (FieldPath, &BaselineField)> {
         self.paths.paths().into_iter().zip(&self.fields)
     }
+}
+
+/// Whether the API server has kept a written value. A webhook that drops a field leaves it in our entry of managedFields;
+/// what is empty may be left out of an answer.
+pub(crate) fn is_kept(written: Option<&Value>, answered: Option<&Value>) -> bool {
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::Bool(is_set) => !is_set,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    };
+    answered.is_some() || written.is_none_or(is_empty)
 }
 
 /// The managers of a field as versions of the Go provider stored them.

@@ -1,6 +1,7 @@
-//! Every way in which holding a field can change, as a plan shows it: three of them warn.
+//! Every way in which holding a field can change, as a plan shows it: three of them warn, and four that are not the doing of
+//! the configuration are reported.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::terraform::Client;
 
 use crate::case::Case;
@@ -24,7 +25,7 @@ struct Row {
     result: u32,
 }
 
-/// The rows that a configuration can reach. The other four need a server that drops or adds fields by itself.
+/// The rows that a configuration can reach.
 #[rustfmt::skip]
 const ROWS: [Row; 12] = [
     row("left-alone", true, None, 3, true, None, 3),
@@ -113,4 +114,91 @@ async fn every_row_is_planned_and_applied() {
         }
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
     }
+}
+
+/// Has the API server drop `data.dropped` from every ConfigMap of the test's namespace.
+fn dropping(case: &Case) -> Value {
+    let name = case.namespace.name();
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy", "metadata": {"name": name},
+            "spec": {
+                "reinvocationPolicy": "Never",
+                "matchConstraints": {
+                    "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}},
+                    "resourceRules": [
+                        {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE", "UPDATE"]},
+                    ],
+                },
+                "matchConditions": [{"name": "written", "expression": "has(object.data) && 'dropped' in object.data"}],
+                "mutations": [{"patchType": "JSONPatch", "jsonPatch": {
+                    "expression": "[JSONPatch{op: 'remove', path: '/data/dropped'}]",
+                }}],
+            },
+        },
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding", "metadata": {"name": name},
+            "spec": {"policyName": name},
+        },
+    ]})
+}
+
+/// Starts or stops dropping it, and waits until that has an effect.
+async fn drops(case: &Case, verb: &str) {
+    let file = case.workspace.path("policy.json");
+    case.workspace.write("policy.json", &dropping(case).to_string());
+    case.namespace.kubectl(&[verb, "-f", &file.display().to_string()]).unwrap();
+    let probe = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe"}, "data": {"dropped": "x"}});
+    while case.namespace.apply_as("probe", &probe).await["data"]["dropped"].is_null() != (verb == "create") {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_that_the_server_drops_or_adds_are_reported_with_their_row() {
+    let case = Case::new("unkept", Client::any()).await;
+    let write = |names: &[&str], value: &str| {
+        for name in names {
+            let body = format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: NS}}\ndata: {{k: {value}, dropped: x}}"
+            );
+            case.object(name, &body, "");
+        }
+    };
+    let change = async |name: &str| {
+        let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+        case.namespace.merge_as("intruder", &settings, &json!({"data": {"dropped": "theirs"}})).await;
+    };
+    let check = |expected: &[(&str, &str)]| {
+        let planned = case.workspace.plan(&[]).expect_success().text();
+        for (name, row) in expected {
+            let about = format!("(ConfigMap {}/{name})", case.namespace.name());
+            let mut warnings = planned.split("Warning: ").skip(1).filter(|warning| warning.contains(&about));
+            let (Some(warning), None) = (warnings.next(), warnings.next()) else {
+                panic!("{name}: {planned}")
+            };
+            assert!(warning.starts_with("Field Not Kept by the API Server"), "{warning}");
+            assert!(warning.contains(&format!("data.dropped ({row})")), "{row}: {warning}");
+        }
+    };
+    let (kept, unkept) = (["lost", "lost-changed"], ["gained", "gained-changed"]);
+    write(&kept, "one");
+    case.workspace.apply(&[]).expect_success();
+    drops(&case, "create").await;
+    change("lost-changed").await;
+    write(&kept, "two");
+    check(&[("lost", "lost unasked"), ("lost-changed", "lost unasked while another manager changed it")]);
+    write(&unkept, "one");
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+    drops(&case, "delete").await;
+    change("gained-changed").await;
+    write(&unkept, "two");
+    check(&[
+        ("gained", "gained unasked"),
+        ("gained-changed", "gained unasked while another manager changed it"),
+    ]);
+    case.workspace.apply(&[]).expect_success();
+    let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gained-changed"}});
+    assert_eq!(case.namespace.get(&settings).await.unwrap()["data"]["dropped"], "x");
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }
