@@ -10,7 +10,7 @@ pub const SERVICE: [&str; 3] = ["clusterIP", "clusterIPs", "healthCheckNodePort"
 pub const SERVICE_PORT: &str = "nodePort";
 
 /// Whether the API server chooses the value of a field that is not written.
-pub(crate) fn is_allocated(object: &Value, path: &FieldPath) -> bool {
+pub fn is_allocated(object: &Value, path: &FieldPath) -> bool {
     let is_service = object["apiVersion"] == "v1" && object["kind"] == "Service";
     let names: Vec<&str> = path.elements().iter().filter_map(PathElement::as_field).collect();
     is_service

@@ -3,10 +3,13 @@
 //! A default is what a dry-run create without the field returns. Such a dry run asks for the defaults of all fields at once:
 //! those that come back as they are were defaults, the others have to be written.
 
+mod authored;
+
 use cluster::{Error, Session, Write};
 use diag::Diagnostic;
 use fields::{FieldPath, FieldSet, ListKind, PathElement, Positions, Schema, Shape};
 use manifest::ObjectRef;
+use ownership::Observed;
 use plan::allocated;
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -28,11 +31,17 @@ pub(super) async fn generate(context: &Context, request: GenerateRequest) -> Gen
     let mut diagnostics = Diagnostics::new();
     if let Some(body) = attributes::body(&state) {
         let target = attributes::target(&state).unwrap_or_else(|| body.presumed_target());
-        let written = without_allocated(body.value);
         if !own.is_null() {
             diagnostics.add(connection_omitted(&target));
         }
-        let reduced = match context.known_cluster(&own, NO_CLIENT) {
+        let cluster = context.known_cluster(&own, NO_CLIENT);
+        let live = match &cluster {
+            Ok(cluster) => cluster.session().read(&target).await.ok().flatten(),
+            Err(_) => None,
+        };
+        let live = live.and_then(|live| Observed::new(live.object).ok());
+        let written = authored::part_of(body.value, live.as_ref());
+        let reduced = match cluster {
             Ok(cluster) => without_defaults(cluster.session(), &target, &written).await,
             Err(error) => Err(error),
         };
@@ -52,17 +61,16 @@ async fn without_defaults(
     body: &Json,
 ) -> Result<Json, Box<Diagnostic>> {
     let schema = Schema::of(body);
-    let mut probe = Probe { body, schema: &schema, kept: FieldSet::new() };
+    let mut probe = Probe::new(body, &schema);
     // Another name: the object itself exists.
     let probed = ObjectRef::new(target.gvk.clone(), target.namespace.clone(), probe_name(&target.name));
     for _ in 0..ROUNDS {
-        let sent = probe.reduced();
-        let mut named = sent.clone();
+        let mut named = probe.sent();
         named["metadata"]["name"] = probed.name.as_str().into();
         match session.create(&probed, &named, Write::by(MANAGER).dry_run()).await {
             Ok(reply) if probe.keep_changed(&reply.object) => {}
             Ok(_) => {
-                let mut written = sent;
+                let mut written = probe.reduced();
                 without_key_defaults(&mut written, schema.root());
                 return Ok(written);
             }
@@ -83,15 +91,28 @@ struct Probe<'a> {
     body: &'a Json,
     schema: &'a Schema,
     kept: FieldSet,
+    /// What only one object can have at a time: the addresses and ports of the Service itself.
+    reserved: FieldSet,
 }
 
-impl Probe<'_> {
+impl<'a> Probe<'a> {
+    fn new(body: &'a Json, schema: &'a Schema) -> Self {
+        let is_reserved = |path: &FieldPath| {
+            let is_headless = fields::value_at(body, path, schema).is_some_and(says_none);
+            allocated::is_allocated(body, path) && !is_headless
+        };
+        let reserved =
+            fields::written(body, schema).leaves().paths().into_iter().filter(is_reserved).collect();
+        Self { body, schema, kept: FieldSet::new(), reserved }
+    }
+
     /// The fields that may be defaults: everything below `spec` and its like, except the keys of lists.
     fn candidates(&self) -> Vec<FieldPath> {
         let leaves = fields::written(self.body, self.schema).leaves().paths();
         let is_candidate = |path: &FieldPath| {
             let first = path.elements().first().and_then(PathElement::as_field);
-            !matches!(first, None | Some("apiVersion" | "kind" | "metadata")) && !is_key(path)
+            let is_own = matches!(first, None | Some("apiVersion" | "kind" | "metadata"));
+            !is_own && !is_key(path) && !self.reserved.contains(path)
         };
         leaves.into_iter().filter(is_candidate).collect()
     }
@@ -103,9 +124,18 @@ impl Probe<'_> {
 
     /// The body with what is kept only.
     fn reduced(&self) -> Json {
+        self.without(&FieldSet::new())
+    }
+
+    /// The same for a dry run beside the object itself.
+    fn sent(&self) -> Json {
+        self.without(&self.reserved)
+    }
+
+    fn without(&self, fields: &FieldSet) -> Json {
         let all = fields::written(self.body, self.schema).leaves();
         let removed: FieldSet = self.removed().into_iter().collect();
-        let rest = all.recursive_difference(&removed).with_merge_keys();
+        let rest = all.recursive_difference(&removed).recursive_difference(fields).with_merge_keys();
         fields::project(self.body, &rest, self.schema)
     }
 
@@ -130,20 +160,19 @@ impl Probe<'_> {
         let positions = Positions::of(self.body, self.schema);
         let removed = self.removed();
         let causes: Vec<&str> = status.details.causes.iter().map(|cause| cause.field.as_str()).collect();
-        let is_named = |path: &&FieldPath| {
-            let text = positions.print(path);
-            causes.iter().any(|cause| is_at_or_below(&text, cause))
-        };
-        let mut named: Vec<&FieldPath> = removed.iter().filter(is_named).collect();
-        if named.is_empty() {
-            // The server names a field that the body does not have, or none: keep whatever is at the same place.
-            let beside = |path: &&FieldPath| {
+        // The server may name a field that the body does not have: then keep what is at the same place, as close as there is.
+        let at = |fields: &[&str]| -> Vec<&FieldPath> {
+            let is_named = |path: &&FieldPath| {
                 let text = positions.print(path);
-                causes.iter().any(|cause| {
-                    cause.rsplit_once('.').is_some_and(|(above, _)| is_at_or_below(&text, above))
-                })
+                fields.iter().any(|field| is_at_or_below(&text, field))
             };
-            named = removed.iter().filter(beside).collect();
+            removed.iter().filter(is_named).collect()
+        };
+        let mut fields: Vec<&str> = causes;
+        let mut named = at(&fields);
+        while named.is_empty() && fields.iter().any(|field| !field.is_empty()) {
+            fields = fields.into_iter().map(above).collect();
+            named = at(&fields);
         }
         if named.is_empty() {
             named = removed.iter().collect();
@@ -154,6 +183,11 @@ impl Probe<'_> {
         }
         any
     }
+}
+
+/// Whether this is the address of a headless Service, or the list of it.
+fn says_none(address: &Json) -> bool {
+    *address == "None" || address.as_array().is_some_and(|all| all.iter().any(says_none))
 }
 
 /// Whether the field is part of the key of its list item. Without keys there would be no items.
@@ -186,43 +220,15 @@ fn without_key_defaults(body: &mut Json, shape: Shape<'_>) {
     }
 }
 
+/// The field that has `field`, as text; empty for a field of the object itself.
+fn above(field: &str) -> &str {
+    field.rfind(['.', '[']).map_or("", |end| &field[..end])
+}
+
 /// Whether the field `path` is `field` or part of it, both as text.
 fn is_at_or_below(path: &str, field: &str) -> bool {
     !field.is_empty()
         && path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-}
-
-/// The body without what the API server or a controller allocated: a new object would get its own.
-fn without_allocated(mut body: Json) -> Json {
-    let kind = body["kind"].as_str().unwrap_or_default().to_owned();
-    let is_headless = body["spec"]["clusterIP"] == "None";
-    let fields: &[&str] = match kind.as_str() {
-        "Service" => &allocated::SERVICE,
-        "PersistentVolumeClaim" => &["volumeName"],
-        "Pod" => &["nodeName"],
-        "Job" => &["selector"],
-        _ => &[],
-    };
-    if let Some(spec) = body.get_mut("spec").and_then(Json::as_object_mut) {
-        // A headless Service says so in this field.
-        let is_written = |name: &str| is_headless && name == "clusterIP";
-        spec.retain(|name, _| is_written(name) || !fields.contains(&name.as_str()));
-    }
-    if kind == "Service" {
-        let ports = body.pointer_mut("/spec/ports").and_then(Json::as_array_mut);
-        for port in ports.into_iter().flatten().filter_map(Json::as_object_mut) {
-            port.remove(allocated::SERVICE_PORT);
-        }
-    }
-    if kind == "Job" {
-        let generated = |name: &str| name.ends_with("controller-uid") || name.ends_with("job-name");
-        for pointer in ["/metadata/labels", "/spec/template/metadata/labels"] {
-            if let Some(labels) = body.pointer_mut(pointer).and_then(Json::as_object_mut) {
-                labels.retain(|name, _| !generated(name));
-            }
-        }
-    }
-    body
 }
 
 fn connection_omitted(target: &ObjectRef) -> Diagnostic {
@@ -258,18 +264,9 @@ mod tests {
         assert!(is_at_or_below("spec.replicas", "spec.replicas"));
         assert!(!is_at_or_below("spec.selectors", "spec.selector"));
         assert!(!is_at_or_below("spec.a", ""));
-    }
-
-    #[test]
-    fn allocated_fields_are_not_written() {
-        let service = json!({"kind": "Service", "spec": {
-            "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "ports": [{"port": 80, "nodePort": 30080}],
-        }});
-        assert_eq!(without_allocated(service)["spec"], json!({"ports": [{"port": 80}]}));
-        let headless = json!({"kind": "Service", "spec": {"clusterIP": "None", "clusterIPs": ["None"]}});
-        assert_eq!(without_allocated(headless)["spec"], json!({"clusterIP": "None"}));
-        let map = json!({"kind": "ConfigMap", "data": {"a": "b"}});
-        assert_eq!(without_allocated(map.clone()), map);
+        assert_eq!(above("spec.resources[storage]"), "spec.resources");
+        assert_eq!(above("spec.resources"), "spec");
+        assert_eq!(above("spec"), "");
     }
 
     #[test]
@@ -277,7 +274,7 @@ mod tests {
         let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
             "spec": {"replicas": 3, "revisionHistoryLimit": 10}});
         let schema = Schema::of(&body);
-        let mut probe = Probe { body: &body, schema: &schema, kept: FieldSet::new() };
+        let mut probe = Probe::new(&body, &schema);
         let answer = json!({"spec": {"replicas": 1, "revisionHistoryLimit": 10}});
         assert!(probe.keep_changed(&answer));
         assert_eq!(probe.reduced()["spec"], json!({"replicas": 3}));

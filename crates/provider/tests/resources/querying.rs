@@ -89,6 +89,72 @@ data: {level: info}
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }
 
+/// A volume and a claim that is bound to it, as its controller leaves them.
+async fn bound(case: &Case, name: &str, mode: &str, volume_name: &str, file: &str) {
+    let namespace = case.namespace.name();
+    let volume = format!("{namespace}-{name}");
+    let written = if volume_name.is_empty() { String::new() } else { format!("  volumeName: {volume}\n") };
+    let mode = if mode.is_empty() { String::new() } else { format!("  volumeMode: {mode}\n") };
+    let manifests = format!(
+        "apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: {volume}}}
+spec:
+  capacity: {{storage: 1Gi}}
+  accessModes: [ReadWriteOnce]
+  storageClassName: {volume}
+  hostPath: {{path: /nowhere}}
+{mode}---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: {name}}}
+spec:
+  accessModes: [ReadWriteOnce]
+  storageClassName: {volume}
+  resources: {{requests: {{storage: 1Gi}}}}
+{mode}{written}"
+    );
+    case.workspace.write(file, &manifests);
+    let path = case.workspace.path(file).display().to_string();
+    case.namespace.kubectl(&["apply", "-f", &path]).unwrap();
+    let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}});
+    let is_bound = |claim: Option<&Value>| claim.is_some_and(|claim| claim["status"]["phase"] == "Bound");
+    case.namespace.until(&claim, "the claim is bound", is_bound).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_claim_is_adopted_without_a_change() {
+    let case = Case::new("claims", Client::terraform_1_14()).await;
+    for (name, mode, volume_name) in
+        [("files", "Filesystem", ""), ("blocks", "Block", ""), ("default", "", ""), ("chosen", "", "chosen")]
+    {
+        bound(&case, name, mode, volume_name, &format!("{name}.yaml")).await;
+    }
+    let claims = list(&case, "claims", "v1", "PersistentVolumeClaim", "");
+    case.workspace.write("all.tfquery.hcl", &claims);
+    case.workspace.run(&["query", "-no-color", "-generate-config-out=generated.tf"]).expect_success();
+    let generated = std::fs::read_to_string(case.workspace.path("generated.tf")).unwrap();
+    assert_eq!(generated.matches("\nimport {").count(), 4, "{generated}");
+    assert_eq!(generated.matches("volumeMode: Block").count(), 1, "{generated}");
+    for unwanted in ["volumeMode: Filesystem", "pv.kubernetes.io", "finalizers", "Defaults Not Removed"] {
+        assert!(!generated.contains(unwanted), "{unwanted}: {generated}");
+    }
+    assert_eq!(generated.matches("volumeName: ").count(), 1, "{generated}");
+    let specs = async || {
+        let claim = |name: &str| json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}});
+        let read = ["files", "blocks", "default", "chosen"].map(claim);
+        join_all(read.iter().map(|claim| case.namespace.get(claim))).await
+    };
+    let content = |claims: Vec<Option<Value>>| -> Vec<Value> {
+        claims.into_iter().map(|claim| claim.unwrap()["spec"].clone()).collect()
+    };
+    let before = content(specs().await);
+    let applied = case.workspace.apply(&[]).expect_success().text();
+    assert!(applied.contains("4 imported, 0 added, 4 changed, 0 destroyed"), "{applied}");
+    assert_eq!(content(specs().await), before);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_for_another_context_has_no_defaults_and_needs_its_cluster() {
     let sandbox = testkit::Sandbox::shared();

@@ -50,6 +50,10 @@ pub(crate) fn yaml_of(live: &Json) -> String {
             metadata.remove("creationTimestamp");
         }
     }
+    let claims = object.pointer_mut("/spec/volumeClaimTemplates").and_then(Json::as_array_mut);
+    for claim in claims.into_iter().flatten().filter_map(Json::as_object_mut) {
+        claim.remove("status");
+    }
     if of_core("Pod")
         && let Some(spec) = object.get_mut("spec").and_then(Json::as_object_mut)
     {
@@ -121,6 +125,10 @@ mod tests {
             "annotations": {"volume.beta.kubernetes.io/storage-class": "fast"},
         }});
         check("PersistentVolumeClaim", mine.clone(), mine);
+        let template = |status: Json| json!({"spec": {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "status": status}]}});
+        let mut bare = template(Json::Null);
+        bare["spec"]["volumeClaimTemplates"][0].as_object_mut().unwrap().remove("status");
+        check("StatefulSet", template(json!({"phase": "Pending"})), bare);
         let token = json!({"name": "kube-api-access-x7fz2", "mountPath": "/var/run/secrets"});
         let data = json!({"name": "data", "mountPath": "/data"});
         check(
