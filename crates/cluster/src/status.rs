@@ -63,6 +63,13 @@ impl ApiStatus {
         Some(Self { code, ..status })
     }
 
+    /// Whether nothing is served at the path, whichever object it names: kinds differ in what can be done with their objects.
+    pub fn concerns_the_path(&self) -> bool {
+        self.code == 404
+            && self.details.name.is_empty()
+            && self.message.contains("could not find the requested resource")
+    }
+
     pub fn has_cause(&self, reason: &str) -> bool {
         self.details.causes.iter().any(|cause| cause.reason == reason)
     }

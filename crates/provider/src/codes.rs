@@ -47,6 +47,7 @@ diag::codes! {
     pub(crate) const KUSTOMIZE_WARNING = "manifests-kustomize-warning";
     pub(crate) const KUSTOMIZE_ABSENT = "manifests-kustomize-absent";
     pub(crate) const INVALID_KIND = "reference-invalid-kind";
+    pub(crate) const INVALID_NAME = "reference-invalid-name";
     pub(crate) const DATA_ABSENT = "data-absent";
     pub(crate) const TOKEN_SHORTENED = "token-shortened";
     pub(crate) const TOKEN_ABSENT = "token-absent";

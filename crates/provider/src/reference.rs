@@ -48,6 +48,10 @@ impl Reference {
                     .hint("Write api_version = \"apps/v1\" and kind = \"Deployment\".")
             },
         )?;
+        // An unset variable must not name all objects of the kind.
+        if attributes.get("name").as_str().is_some_and(|name| name.is_empty() || name.contains('/')) {
+            return Err(Box::new(no_name(gvk.kind(), text("name"))));
+        }
         let namespace = attributes.text("namespace").and_then(Namespace::new);
         Ok(Self { gvk, namespace, name: text("name").to_owned() })
     }
@@ -110,6 +114,13 @@ impl Reference {
     }
 }
 
+fn no_name(kind: &str, name: &str) -> Diagnostic {
+    Diagnostic::error(codes::INVALID_NAME, "Invalid Name")
+        .detail(format!("{name:?} cannot be the name of a {kind}."))
+        .field("name")
+        .hint("Set name to the name of one object.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +135,14 @@ mod tests {
         assert_eq!(parse("v1", "Pod").unwrap(), "v1/Pod");
         for (api_version, kind) in [("", "Pod"), ("v1", ""), ("a/b/c", "Pod"), ("v1", "a/b")] {
             assert_eq!(parse(api_version, kind).unwrap_err().summary, "No Kind", "{api_version} {kind}");
+        }
+        for name in ["", "a/b"] {
+            let attributes = Object::from([("api_version", "v1"), ("kind", "Pod"), ("name", name)]);
+            assert_eq!(
+                Reference::parse(&attributes, "No Kind").unwrap_err().summary,
+                "Invalid Name",
+                "{name}"
+            );
         }
     }
 }

@@ -183,7 +183,7 @@ fn explain(finalizers: &[String]) -> String {
 fn short_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match (seconds / 60, seconds % 60) {
-        (0, _) => format!("{}s", duration.as_secs_f64()),
+        (0, _) => format!("{}s", (duration.as_secs_f64() * 10.0).round() / 10.0),
         (minutes, 0) => format!("{minutes}m"),
         (minutes, rest) => format!("{minutes}m{rest}s"),
     }

@@ -64,9 +64,10 @@ impl Resource {
 }
 
 /// A name as one segment of a path. The API server decodes before it splits the path, so what would lead elsewhere is encoded
-/// twice: no object has such a name.
+/// twice: no object has such a name. Without a name the path would lead to all objects, and a DELETE delete them.
 fn path_segment(name: &str) -> String {
     let name = match name {
+        "" => "%2F".to_owned(),
         "." | ".." => name.replace('.', "%2E"),
         name => name.replace('/', "%2F"),
     };

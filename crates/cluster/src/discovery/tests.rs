@@ -155,6 +155,7 @@ fn no_name_leads_to_another_path() {
         ("system:admin", "/api/v1/namespaces/system:admin"),
         // The API server decodes once, and then no object has the name.
         ("x/secrets/s1", "/api/v1/namespaces/x%252Fsecrets%252Fs1"),
+        ("", "/api/v1/namespaces/%252F"),
         ("..", "/api/v1/namespaces/%252E%252E"),
         ("a%2Fb", "/api/v1/namespaces/a%252Fb"),
     ] {

@@ -185,6 +185,9 @@ impl Error {
                     "Check the host and port, that the cluster is running, and that no firewall or proxy blocks the connection."
                 }
             },
+            Class::NotFound if self.status().is_some_and(ApiStatus::concerns_the_path) => {
+                "Use another kind, or another way to reach it: the API server lets no client do this with objects of this kind."
+            }
             Class::NotFound => "Check its name and namespace; another client may have deleted it.",
             Class::NamespaceMissing => {
                 "Create the namespace in the same apply, check its spelling, or make this object depend on the resource that creates it."

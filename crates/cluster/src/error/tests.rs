@@ -339,6 +339,14 @@ fn the_server_s_message_and_the_retries_are_reported() {
 }
 
 #[test]
+fn what_is_not_served_for_a_kind_is_told_from_a_missing_object() {
+    let hint =
+        |message: &str| refused(DEPLOYMENT, 404, "NotFound", message, &[]).diagnostic("Scale").hint.unwrap();
+    assert!(hint("the server could not find the requested resource").contains("Use another kind"));
+    assert!(hint("deployments.apps \"web\" not found").contains("Check its name"));
+}
+
+#[test]
 fn a_vanished_object_is_a_warning_on_refresh_and_an_error_otherwise() {
     let gone = refused(DEPLOYMENT, 404, "NotFound", "deployments.apps \"web\" not found", &[]);
     assert!(!gone.diagnostic("Read").is_error());

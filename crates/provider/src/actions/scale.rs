@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use cluster::Write;
+use cluster::{ApiStatus, Write};
 use diag::Diagnostic;
+use manifest::ObjectRef;
 use serde_json::json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -66,9 +67,20 @@ async fn scale(context: &Context, config: &Object, progress: &Progress) -> Resul
 
 async fn send(target: &Target, config: &Object, write: Write<'_>) -> Result<Diagnostics, Diagnostics> {
     let patch = json!({"spec": {"replicas": replicas(config)}});
-    let sent = target.session().patch_at(&target.object, "scale", &patch, write).await;
-    sent.map_err(|error| target::failed(&error, "Scale"))?;
-    Ok(Diagnostics::new())
+    match target.session().patch_at(&target.object, "scale", &patch, write).await {
+        Ok(_) => Ok(Diagnostics::new()),
+        Err(error) if error.status().is_some_and(ApiStatus::concerns_the_path) => {
+            Err(no_scale(&target.object).into())
+        }
+        Err(error) => Err(target::failed(&error, "Scale")),
+    }
+}
+
+fn no_scale(object: &ObjectRef) -> Diagnostic {
+    Diagnostic::error(codes::ACTION_REFUSED, "Scale Refused")
+        .detail(format!("{object} has no scale subresource, so it has no replicas to set."))
+        .object(object.to_string())
+        .hint("Scale a Deployment, StatefulSet, ReplicaSet or an object of a custom kind with the subresource `scale`.")
 }
 
 fn replicas(config: &Object) -> i64 {

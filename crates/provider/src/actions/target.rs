@@ -8,10 +8,11 @@ use diag::Diagnostic;
 use manifest::{GoDuration, ObjectRef};
 use readiness::{Cut, Mode, Wait};
 use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
 use tfplugin::provider::{ActionRequest, Deferral, PlanActionResponse, Progress};
 use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
-use tfplugin::value::Object;
+use tfplugin::value::{Object, Value};
 
 use crate::clusters::Cluster;
 use crate::connection::Configured;
@@ -26,9 +27,21 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 pub(super) fn schema(about: &str) -> Schema {
     let timeout = Attribute::optional("timeout", Type::String)
         .description("How long to wait until the action is done, such as `30s` or `5m`; `0s` does not wait. Default: `10m`.")
-        .validate(duration::check);
+        .validate(check_timeout);
     let schema = Schema::new().description(about).attribute(connection::data_attribute()).attribute(timeout);
     reference::attributes().into_iter().fold(schema, Schema::attribute)
+}
+
+fn check_timeout(value: &Value, path: &Path) -> Diagnostics {
+    match value.as_str().map(str::parse::<GoDuration>) {
+        Some(Ok(timeout)) if timeout.to_std().is_none() => {
+            Diagnostic::error(codes::INVALID_DURATION, "Invalid Duration")
+                .detail(format!("{path} is negative: {timeout}."))
+                .hint("Use `0s` to wait for nothing.")
+                .into()
+        }
+        _ => duration::check(value, path),
+    }
 }
 
 pub(super) fn timeout(config: &Object) -> Duration {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use diag::Diagnostic;
-use manifest::{GoDuration, Namespace, ObjectRef};
+use manifest::{GoDuration, ObjectRef};
 use serde_json::{Value as Json, json};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -16,6 +16,7 @@ use tfplugin::value::{Object, Value};
 
 use super::{deferred, respond};
 use crate::context::Context;
+use crate::reference::Reference;
 use crate::{codes, connection};
 
 pub(crate) struct Token(pub(crate) Arc<Context>);
@@ -75,9 +76,10 @@ async fn open(context: &Context, config: Object) -> Result<(Object, Diagnostics)
     let cluster = context
         .known_cluster(config.get("cluster"), "Invalid connection")
         .map_err(|error| Diagnostics::from(*error).or_at(&Path::of("cluster")))?;
-    let namespace = Namespace::new(config.text("namespace").unwrap_or("default"));
-    let gvk = "v1/ServiceAccount".parse().expect("a kind of Kubernetes");
-    let account = ObjectRef::new(gvk, namespace, config.text("name").unwrap_or_default());
+    let named = config.clone().with("api_version", "v1").with("kind", "ServiceAccount");
+    let reference = Reference::parse(&named, "Invalid Kind")?;
+    let account = reference.locate(cluster.session()).await;
+    let account = account.map_err(|error| error.diagnostic("Request Token"))?;
     let asked = config.text("lifetime").and_then(seconds);
     let wanted = token_request(&config, asked);
     let reply = cluster.session().create_at(&account, "token", &wanted).await;
@@ -147,6 +149,8 @@ fn no_token(account: &ObjectRef) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
+    use manifest::Namespace;
+
     use super::*;
 
     #[test]

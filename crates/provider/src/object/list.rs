@@ -1,6 +1,6 @@
 //! Lists objects for `terraform query`, page by page.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use manifest::{Namespace, ObjectRef};
@@ -32,7 +32,7 @@ impl ListResource for ListedObjects {
              that Kubernetes puts into every namespace, are left out.",
         );
         let namespaces = Attribute::optional("namespaces", Type::list(Type::String))
-            .description("Their namespaces. Without them, all namespaces are listed.");
+            .description("Their namespaces. If it is not set, all namespaces are listed.");
         selection::attributes(namespaces).into_iter().fold(schema, Schema::attribute)
     }
 
@@ -54,9 +54,11 @@ async fn list(context: &Context, request: &ListRequest, results: &Results) -> Re
     if rest == 0 {
         return Ok(());
     }
+    // A list that has expired begins again, and every namespace has the same objects of a cluster-scoped kind.
+    let mut sent = HashSet::new();
     for namespace in namespaces(config) {
         let selection = selection::parse(config, namespace);
-        let (mut from, mut sent) = (String::new(), HashSet::new());
+        let mut from = String::new();
         loop {
             let page = match cluster.session().list_page(&gvk, &selection, &from).await {
                 Ok(page) => page,
@@ -100,11 +102,12 @@ async fn list(context: &Context, request: &ListRequest, results: &Results) -> Re
     Ok(())
 }
 
-/// The namespaces to list one by one; `None` stands for all of them at once.
+/// The namespaces to list one by one; `None` stands for all of them at once. A list without a name is not meant to be that:
+/// its expression has found none.
 fn namespaces(config: &Object) -> Vec<Option<Namespace>> {
-    let named = config.get("namespaces").as_elements().unwrap_or_default().iter();
-    let named: Vec<_> = named.filter_map(|name| name.as_str().and_then(Namespace::new)).map(Some).collect();
-    if named.is_empty() { vec![None] } else { named }
+    let Some(named) = config.get("namespaces").as_elements() else { return vec![None] };
+    let named: BTreeSet<_> = named.iter().filter_map(|name| name.as_str().and_then(Namespace::new)).collect();
+    named.into_iter().map(Some).collect()
 }
 
 /// Whether an author wrote the object: not a controller, not Kubernetes itself, and it is not about to go.
@@ -143,7 +146,13 @@ mod tests {
     #[test]
     fn namespaces_are_listed_one_by_one_or_all_at_once() {
         assert_eq!(namespaces(&Object::new()), [None]);
-        let some = Object::new().with("namespaces", vec!["a", "b"]);
-        assert_eq!(namespaces(&some), [Namespace::new("a"), Namespace::new("b")]);
+        let check = |names: Vec<&str>, expected: &[&str]| {
+            let found = namespaces(&Object::new().with("namespaces", names));
+            assert_eq!(found, expected.iter().map(|name| Namespace::new(*name)).collect::<Vec<_>>());
+        };
+        check(vec!["a", "b"], &["a", "b"]);
+        check(vec!["b", "a", "b"], &["a", "b"]);
+        check(vec![], &[]);
+        check(vec![""], &[]);
     }
 }

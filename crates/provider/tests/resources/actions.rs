@@ -87,7 +87,7 @@ async fn a_restart_replaces_the_pods_and_reports_progress() {
     let settings = "api_version = \"v1\"\n    kind = \"ConfigMap\"\n    name = \"kube-root-ca.crt\"";
     action(&case, "k8sconnect_scale", settings, "replicas = 1");
     let refused = invoke(&case.workspace, "k8sconnect_scale").expect_failure().text();
-    assert!(refused.contains("Scale"), "{refused}");
+    assert!(refused.contains("Scale Refused") && refused.contains("has no scale subresource"), "{refused}");
     action(&case, "k8sconnect_restart", settings, "");
     let invalid = case.workspace.validate().expect_failure().text();
     assert!(invalid.contains("Restart Not Supported"), "{invalid}");
@@ -111,4 +111,45 @@ async fn a_deletion_reports_what_holds_the_object() {
     assert!(case.namespace.get(&target).await.is_none());
     let absent = invoke(&case.workspace, "k8sconnect_delete").expect_success().text();
     assert!(absent.contains("does not exist"), "{absent}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_action_without_a_name_or_with_a_negative_timeout_changes_nothing() {
+    let case = Case::new("nameless", Client::terraform_1_14()).await;
+    let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    case.namespace.apply_as("team", &settings).await;
+    let object = |name: &str| format!("api_version = \"v1\"\n    kind = \"ConfigMap\"\n    name = {name:?}");
+    for name in ["", "a/b"] {
+        for kind in ["k8sconnect_delete", "k8sconnect_scale"] {
+            action(&case, kind, &object(name), if kind == "k8sconnect_scale" { "replicas = 1" } else { "" });
+            let refused = invoke(&case.workspace, kind).expect_failure().text();
+            assert!(refused.contains("Invalid Name"), "{refused}");
+        }
+    }
+    action(&case, "k8sconnect_delete", &object("a"), "timeout = \"-1s\"");
+    let refused = invoke(&case.workspace, "k8sconnect_delete").expect_failure().text();
+    assert!(refused.contains("timeout is negative"), "{refused}");
+    assert!(case.namespace.get(&settings).await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_action_ends_at_once_and_says_what_goes_on() {
+    let case = Case::new("cancelled", Client::terraform_1_14()).await;
+    let mut settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    settings["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    case.namespace.apply_as("team", &settings).await;
+    let object = "api_version = \"v1\"\n    kind = \"ConfigMap\"\n    name = \"a\"";
+    action(&case, "k8sconnect_delete", object, "timeout = \"10m\"");
+    let mut running = case.workspace.start(&[
+        "apply",
+        "-no-color",
+        "-input=false",
+        "-auto-approve",
+        "-invoke=action.k8sconnect_delete.a",
+    ]);
+    running.wait_for("held by its finalizers");
+    running.interrupt();
+    let output = running.wait().expect_failure().text();
+    assert!(output.contains("Delete Interrupted"), "{output}");
+    assert!(output.contains("What was requested continues in the cluster"), "{output}");
 }

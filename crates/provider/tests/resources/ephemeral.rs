@@ -1,7 +1,9 @@
 //! Ephemeral resources and functions: what Terraform uses while it runs.
 
 use std::path::Path;
+use std::time::Duration;
 
+use sandbox::{Environment, UpRequest};
 use serde_json::{Value, json};
 use testkit::Sandbox;
 use testkit::terraform::{Client, Run};
@@ -97,6 +99,48 @@ async fn an_ephemeral_object_waits_and_is_not_shown() {
     assert!(!planned.output().contains("hunter2"), "{}", planned.output());
 }
 
+/// In a sandbox of its own, whose API server limits lifetimes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lifetime_that_the_server_shortens_is_a_warning_and_a_token_without_a_name_an_error() {
+    let name = format!("tokens-{}", std::process::id()).parse().unwrap();
+    let mut request = UpRequest::new(name, testkit::plimsoll());
+    request.linger = Some(Duration::from_secs(5));
+    request.apiserver_args = vec![("service-account-max-token-expiration".to_owned(), "1h".to_owned())];
+    let environment = Environment::from_process().unwrap();
+    let up = sandbox::up(&environment, &request, &mut |_| {}).unwrap();
+    let layout = sandbox::Layout::new(&environment, &up.status.name);
+    let kubeconfig = layout.kubeconfig().display().to_string();
+    let mut create = std::process::Command::new(layout.bin().join("kubectl"));
+    create.args([
+        "--kubeconfig",
+        &kubeconfig,
+        "--namespace=kube-system",
+        "create",
+        "serviceaccount",
+        "deployer",
+    ]);
+    Run::from_output("kubectl create", &create.output().unwrap()).expect_success();
+    let case = Case::new("lifetime", Client::any()).await;
+    case.provider(&format!("cluster = {{ config_paths = [{kubeconfig:?}] }}"));
+    let token = |name: &str, lifetime: &str| {
+        let text = format!(
+            "ephemeral \"k8sconnect_token\" \"a\" {{\n  name = {name:?}\n  namespace = \"kube-system\"\n  lifetime = {lifetime:?}\n}}\n"
+        );
+        case.workspace.write("main.tf", &text);
+    };
+    token("deployer", "2h");
+    let shortened = case.workspace.plan(&[]).expect_success().text();
+    assert!(shortened.contains("Warning: Token Lifetime Shortened"), "{shortened}");
+    assert!(shortened.contains("granted 3600 s instead of 7200 s"), "{shortened}");
+    token("deployer", "30m");
+    let granted = case.workspace.plan(&[]).expect_success().text();
+    assert!(!granted.contains("Token Lifetime Shortened"), "{granted}");
+    token("", "30m");
+    let nameless = case.workspace.plan(&[]).expect_failure().text();
+    assert!(nameless.contains("Invalid Name"), "{nameless}");
+    drop(up.lease);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn functions_need_no_cluster() {
     for client in Client::all() {
@@ -141,5 +185,6 @@ async fn functions_need_no_cluster() {
             .write("bad.tf", "output \"bad\" {\n  value = provider::k8sconnect::decode(\"a: [\")\n}\n");
         let failed = case.workspace.plan(&[]).expect_failure().text();
         assert!(failed.contains("line 1, column 4 of text"), "{failed}");
+        assert!(!failed.contains(".."), "{failed}");
     }
 }

@@ -53,12 +53,20 @@ fn try_call(
     let arguments = arguments.collect::<Result<_, _>>().map_err(|error| to_error(&error))?;
     let result = function.call(arguments).map_err(|FunctionError { argument, diagnostic }| {
         let function_argument = argument.and_then(|index| i64::try_from(index).ok());
-        proto::FunctionError { text: diagnostics::text(&diagnostic), function_argument }
+        proto::FunctionError { text: unfinished(diagnostics::text(&diagnostic)), function_argument }
     })?;
     wire::encode_value(result, &signature.result).map_err(|error| to_error(&error))
 }
 
 fn to_error(problems: &Diagnostics) -> proto::FunctionError {
     let texts: Vec<String> = problems.iter().map(|(_, problem)| diagnostics::text(problem)).collect();
-    proto::FunctionError { text: texts.join("\n\n"), function_argument: None }
+    proto::FunctionError { text: unfinished(texts.join("\n\n")), function_argument: None }
+}
+
+/// The text without its last full stop: clients make it the end of a sentence of theirs.
+fn unfinished(mut text: String) -> String {
+    if text.ends_with('.') {
+        text.pop();
+    }
+    text
 }
