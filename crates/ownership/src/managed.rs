@@ -90,9 +90,18 @@ impl ManagedFields {
         holding.map(|(place, _)| place).collect()
     }
 
-    /// The fields of `set` that no manager but `manager` holds.
+    /// The fields of `set` that no manager but `manager` holds. A manager that holds something in an item of a list does
+    /// not hold the item: the API server removes it with all that is in it once its own holder no longer applies it.
     pub fn held_only_by(&self, manager: &FieldManager, set: &FieldSet) -> FieldSet {
-        let is_sole = |path: &FieldPath| self.holders(path).into_iter().all(|holder| holder == manager);
+        let is_sole = |path: &FieldPath| match path.elements().last() {
+            Some(PathElement::Field(_)) | None => {
+                self.holders(path).into_iter().all(|holder| holder == manager)
+            }
+            Some(_) => {
+                let mut others = self.entries.iter().filter(|entry| entry.manager != *manager);
+                !others.any(|entry| entry.fields.contains(path))
+            }
+        };
         set.paths().into_iter().filter(is_sole).collect()
     }
 

@@ -81,6 +81,25 @@ fn list_elements_are_found_by_their_key() {
 }
 
 #[test]
+fn an_item_is_held_by_those_who_hold_it_and_not_by_those_who_hold_something_in_it() {
+    let item = "k:{\"name\":\"A\"}";
+    let entry = |manager: &str, fields: Value| {
+        json!({"manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+               "fieldsV1": {"f:env": {item: fields}}})
+    };
+    let check = |theirs: Value, expected: usize| {
+        let ours = entry("us", json!({".": {}, "f:name": {}}));
+        let object = json!({"kind": "Thing", "metadata": {"managedFields": [ours, entry("them", theirs)]}});
+        let (managed, us) = (ManagedFields::of(&object).unwrap(), FieldManager::new("us"));
+        let held = managed.held_by(&us);
+        assert_eq!(managed.held_only_by(&us, &held).len(), expected, "{object}");
+    };
+    // Without its holder the item is removed, and what they hold in it.
+    check(json!({"f:value": {}}), 2);
+    check(json!({".": {}, "f:name": {}, "f:value": {}}), 0);
+}
+
+#[test]
 fn entries_survive_being_written_again() {
     let object = object();
     let managed = ManagedFields::of(&object).unwrap();

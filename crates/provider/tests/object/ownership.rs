@@ -65,6 +65,27 @@ async fn a_field_that_only_we_hold_is_released_without_losing_its_value() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_ignored_item_of_which_another_manager_holds_a_part_stays() {
+    let case = Case::new("ignored-item", Client::any()).await;
+    let wanted = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+    let body = WEB
+        .replace("image: 'web:1'}", "image: 'web:1', env: [{name: A, value: '1'}, {name: B, value: '2'}]}");
+    let ignore = "ignore_fields = [\"spec.template.spec.containers[name=web].env\"]";
+    case.object("web", &body, ignore);
+    case.workspace.apply(&[]).expect_success();
+    // kubectl takes the value of A, not the item, and adds C.
+    case.namespace.kubectl(&["set", "env", "deployment/web", "A=9", "C=3"]).unwrap();
+    case.object("web", &body.replace("web:1", "web:2"), ignore);
+    case.workspace.apply(&[]).expect_success();
+    let live = case.namespace.get(&wanted).await.unwrap();
+    assert_eq!(
+        live["spec"]["template"]["spec"]["containers"][0]["env"],
+        json!([{"name": "A", "value": "9"}, {"name": "B", "value": "2"}, {"name": "C", "value": "3"}])
+    );
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn values_of_secrets_are_never_shown() {
     let case = Case::new("secret", Client::any()).await;
     let secret =
