@@ -5,17 +5,16 @@
 //! fields, so that a refresh, which has no configuration, knows which values to hide.
 
 mod redact;
+mod text;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use diag::{Diagnostic, Source};
+use diag::Diagnostic;
 use fields::{FieldPath, FieldSet, ListKind, PathElement, Positions, Schema, Shape};
-use manifest::{Limits, secret};
 use ownership::{Desired, FieldManager, ManagedFieldsError, Observed, Row};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
-use tfplugin::path::Path;
 use tfplugin::value::{Object, Value};
 
 use crate::body::Body;
@@ -25,6 +24,8 @@ use crate::private::WRITE_ONLY;
 use crate::projection::{MANAGERS, VALUES};
 
 pub(crate) use redact::HiddenTexts;
+pub(crate) use text::validate;
+use text::{parse, stored_form};
 
 /// What is shown in place of a value.
 pub(crate) const MARK: &str = "(write-only)";
@@ -113,12 +114,7 @@ impl WriteOnly {
 
     /// Puts the values into `body`, which has marks in their place; `live` is the object it is applied to, whose values stand
     /// for those that are not known yet.
-    pub(crate) fn reveal(
-        &self,
-        body: &mut Json,
-        live: Option<&Observed>,
-        desired: &Desired<'_>,
-    ) -> Revealed {
+    pub(crate) fn reveal(&self, body: &mut Json, live: Option<&Observed>, desired: &Desired<'_>) -> Revealed {
         let schema = Schema::of(body);
         let Some((values, revealed)) = self.values_for(live, &schema, desired) else {
             return Revealed::Nothing;
@@ -165,7 +161,8 @@ impl WriteOnly {
             When::Kept(before) => !self.sent(before, live, desired).is_empty(),
             When::Different => {
                 let is_other = |path: &FieldPath| {
-                    let value = |object: &Observed| fields::value_at(object.object(), path, answer.schema()).cloned();
+                    let value =
+                        |object: &Observed| fields::value_at(object.object(), path, answer.schema()).cloned();
                     !is_held(live, path, desired.manager) || value(live) != value(answer)
                 };
                 applied(&self.marks, live.schema(), desired).paths().iter().any(is_other)
@@ -256,6 +253,9 @@ struct Mix<'a> {
 impl Mix<'_> {
     fn at(self, marks: &Json, path: &FieldPath, shape: Shape<'_>) -> Json {
         let Self { sent, kept, new } = self;
+        if sent.contains(path) {
+            return new.clone();
+        }
         match marks {
             Json::Object(fields) => fields
                 .iter()
@@ -275,7 +275,6 @@ impl Mix<'_> {
                 .collect(),
             // Not a mark, but the key of an item.
             mark if *mark != MARK => mark.clone(),
-            _ if sent.contains(path) => new.clone(),
             _ => kept.clone(),
         }
     }
@@ -374,12 +373,19 @@ fn applied(marks: &Json, schema: &Schema, desired: &Desired<'_>) -> FieldSet {
     desired.without_ignored(paths(marks, schema).into_iter().collect(), schema)
 }
 
-/// Where the marks are.
+/// Where the marks are. An item that is held as a whole counts as one.
 fn paths(marks: &Json, schema: &Schema) -> Vec<FieldPath> {
     let leaves = fields::written(marks, schema).leaves().paths();
-    let is_mark =
-        |path: &FieldPath| fields::value_at(marks, path, schema).is_some_and(|value| *value == MARK);
-    leaves.into_iter().filter(is_mark).collect()
+    let is_marked = |path: &FieldPath| fields::value_at(marks, path, schema).is_some_and(has_mark);
+    leaves.into_iter().filter(is_marked).collect()
+}
+
+fn has_mark(value: &Json) -> bool {
+    match value {
+        Json::Object(fields) => fields.values().any(has_mark),
+        Json::Array(items) => items.iter().any(has_mark),
+        value => *value == MARK,
+    }
 }
 
 /// `values` where `present` has a mark; elsewhere what `present` has.
@@ -407,75 +413,24 @@ fn marked(value: &Json, shape: Shape<'_>) -> Json {
             fields.iter().map(|(name, field)| (name.clone(), marked(field, shape.field(name)))).collect()
         }
         Json::Array(items) if let ListKind::Keyed(keys) = shape.list_kind() => {
-            let item = |item: &Json| {
-                let mut marked = marked(item, shape.element());
-                for key in keys {
-                    if let Some(value) = item.get(&*key.name) {
-                        marked[&*key.name] = value.clone();
-                    }
+            let is_key = |name: &str| keys.iter().any(|key| *key.name == *name);
+            let field = |(name, value): (&String, &Json)| {
+                let marked = match value {
+                    key if is_key(name) => key.clone(),
+                    _ if shape.element().is_atomic() => MARK.into(),
+                    value => marked(value, shape.element().field(name)),
+                };
+                (name.clone(), marked)
+            };
+            let item = |item: &Json| -> Json {
+                match item {
+                    Json::Object(fields) => fields.iter().map(field).collect(),
+                    _ => MARK.into(),
                 }
-                marked
             };
             items.iter().map(item).collect()
         }
         _ => MARK.into(),
-    }
-}
-
-/// The fields as a Secret stores them; those of other kinds as they are.
-fn stored_form(fields: Map<String, Json>, api_version: &str, kind: &str) -> Json {
-    let mut object = Json::Object(fields);
-    object["apiVersion"] = api_version.into();
-    object["kind"] = kind.into();
-    secret::normalise(&mut object);
-    if let Json::Object(fields) = &mut object {
-        fields.remove("apiVersion");
-        fields.remove("kind");
-    }
-    object
-}
-
-/// Checks the write-only part of a configuration.
-pub(crate) fn validate(names: Attributes, config: &Object) -> Diagnostics {
-    let mut diagnostics = Diagnostics::new();
-    if let Some(text) = config.text(names.value)
-        && let Err(problems) = parse(names.value, text)
-    {
-        diagnostics.add(problems);
-    }
-    if matches!(config.get(names.value), Value::Null) && !config.get(names.version).is_null() {
-        let idle = Diagnostic::error(codes::WRITE_ONLY_INVALID, "Write-Only Version Without a Value")
-            .detail(format!("{} has no effect without {}.", names.version, names.value))
-            .hint(format!("Set {}, or remove {}.", names.value, names.version));
-        diagnostics.add_at(Path::of(names.version), idle);
-    }
-    diagnostics
-}
-
-/// The fields in `text`. Problems are located by line; the text itself is never quoted.
-fn parse(name: &str, text: &str) -> Result<Map<String, Json>, Diagnostics> {
-    let invalid = |detail: String| -> Diagnostics {
-        let hint =
-            "Write the fields to add to the object as YAML, without apiVersion, kind, name and namespace.";
-        let error = Diagnostic::error(codes::WRITE_ONLY_INVALID, "Invalid Write-Only Fields");
-        Diagnostics::from(error.detail(detail).hint(hint)).or_at(&Path::of(name))
-    };
-    let document =
-        manifest::read(&Source::new(name, text), &Limits::default()).single().map_err(|problems| {
-            let line = problems.iter().find_map(|problem| Some(problem.location.as_ref()?.position().line));
-            let at = line.map_or_else(String::new, |line| format!(" in line {line}"));
-            invalid(format!("{name} is not a single YAML document{at}."))
-        })?;
-    let all = document.into_value();
-    let identity =
-        ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace", "/metadata/generateName"];
-    if let Some(named) = identity.iter().find(|pointer| all.pointer(pointer).is_some()) {
-        let field = named.trim_start_matches('/').replace('/', ".");
-        return Err(invalid(format!("{name} contains {field}, which says which object it is.")));
-    }
-    match all {
-        Json::Object(fields) => Ok(fields),
-        _ => Err(invalid(format!("{name} is not a mapping of fields."))),
     }
 }
 

@@ -291,6 +291,13 @@ pub(super) fn refused(error: &Error, operation: &str) -> Diagnostic {
     if error.class() == Class::Immutable {
         return Diagnostic { summary: "Immutable Field in Patch".to_owned(), ..refused };
     }
+    // What the API server says of a JSON patch that cannot be applied names neither the operation nor the path.
+    if error.status().is_some_and(|status| status.code == 422 && status.details.causes.is_empty()) {
+        return refused.hint(
+            "Compare the patch with the live object: in a JSON patch every `test` has to hold, and the paths of `replace`, `remove`, \
+             `move` and `copy` have to exist.",
+        );
+    }
     refused
 }
 

@@ -204,7 +204,12 @@ impl DryRunResult<'_> {
             let written = body.as_ref().unwrap_or(object.object());
             let mut maps = Maps::of_patch(object, self.manager, written, &key);
             if let Some(marks) = &self.write_only.marks {
-                crate::write_only::show(&mut maps.values, marks, object, &Desired::new(self.manager, written));
+                crate::write_only::show(
+                    &mut maps.values,
+                    marks,
+                    object,
+                    &Desired::new(self.manager, written),
+                );
             }
             maps
         };

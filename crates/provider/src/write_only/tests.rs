@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use diag::Source;
+use manifest::Limits;
 use serde_json::json;
 use tfplugin::private::Private;
 
@@ -62,6 +64,14 @@ fn every_value_but_the_keys_of_lists_is_marked() {
     let container = json!({"name": "web", "env": [{"name": "KEY", "value": MARK}], "args": MARK});
     assert_eq!(marks, json!({"spec": {"containers": [container]}}));
     assert_eq!(known(&change(HUNTER, Value::Null, None)).marks, json!({"data": {"password": MARK}}));
+    // These items are held as a whole.
+    let owner = json!({"metadata": {"ownerReferences": [{"uid": "1", "name": "a", "kind": "b"}]}});
+    let schema = Schema::of_kind("v1", "Pod");
+    let marks = marked(&owner, schema.root());
+    let item = json!({"uid": "1", "name": MARK, "kind": MARK});
+    assert_eq!(marks, json!({"metadata": {"ownerReferences": [item]}}));
+    assert_eq!(paths(&marks, &schema).len(), 1);
+    assert_eq!(marked(&json!({"spec": {"containers": ["x"]}}), schema.root())["spec"]["containers"][0], MARK);
 }
 
 #[test]
@@ -279,10 +289,15 @@ fn fields_that_name_the_object_and_other_text_are_rejected() {
     check("hunter2", &invalid);
     check("a: [hunter2", &invalid);
     check("a: hunter2\n---\nb: hunter2", &invalid);
-    for identity in
-        ["apiVersion: v1", "kind: Secret", "metadata: {name: hunter2}", "metadata: {namespace: hunter2}"]
-    {
-        check(identity, &invalid);
+    for refused in [
+        "apiVersion: v1",
+        "kind: Secret",
+        "metadata: {name: hunter2}",
+        "metadata: {namespace: hunter2}",
+        "metadata: {resourceVersion: hunter2}",
+        "status: {a: hunter2}",
+    ] {
+        check(refused, &invalid);
     }
     let idle = validate(NAMES, &Object::from([(NAMES.version, "1")]));
     assert_diagnostics(&idle, &[(NAMES.version, "Write-Only Version Without a Value")]);

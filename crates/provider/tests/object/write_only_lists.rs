@@ -101,9 +101,38 @@ async fn an_ignored_item_is_left_to_others() {
         case.object("web", BODY, &attributes);
         case.workspace.apply(&[]).expect_success();
         assert_eq!(env(&case).await[1]["value"], "theirs", "{version}");
-        let projection = case.workspace.attributes("k8sconnect_object.web")["managed_state_projection"].clone();
+        let projection =
+            case.workspace.attributes("k8sconnect_object.web")["managed_state_projection"].clone();
         let shown = projection.as_object().unwrap().keys().any(|path| path.contains("env[1].value"));
         assert!(!shown, "{version}: {projection}");
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_is_held_as_a_whole_is_sent_and_not_shown() {
+    let case = Case::new("write-only-owner", Client::any()).await;
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "hunter2"}});
+    let owner = case.namespace.apply_as("team", &owner).await;
+    let uid = owner["metadata"]["uid"].as_str().unwrap();
+    let write = |version: u8, more: &str| {
+        let owners = format!(
+            "  yaml_body_wo = \"metadata: {{ownerReferences: [{{apiVersion: v1, kind: ConfigMap, name: hunter2, uid: {uid}{more}}}]}}\"\n  \
+             yaml_body_wo_version = {version}"
+        );
+        case.object("web", BODY, &owners);
+    };
+    let references = async || {
+        let wanted = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+        case.namespace.get(&wanted).await.unwrap()["metadata"]["ownerReferences"].clone()
+    };
+    write(1, "");
+    let applied = case.workspace.apply(&[]).expect_success();
+    assert_eq!(references().await[0]["name"], "hunter2");
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    write(2, ", blockOwnerDeletion: true");
+    let changed = case.workspace.apply(&[]).expect_success();
+    assert_eq!(references().await[0]["blockOwnerDeletion"], true);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    assert_hidden(&case, &[&applied, &changed]);
 }

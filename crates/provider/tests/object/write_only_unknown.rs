@@ -90,7 +90,13 @@ async fn drift_is_named_while_the_value_of_the_same_version_is_not_known() {
         assert_eq!(live(&case).await["password"], HUNTER2);
 
         // What another manager removes is drift as well.
-        case.namespace.merge_as("remover", &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}}), &json!({"data": {"password": null}})).await;
+        case.namespace
+            .merge_as(
+                "remover",
+                &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}}),
+                &json!({"data": {"password": null}}),
+            )
+            .await;
         unknown(&case, "three");
         let removed = case.workspace.plan(&[]).expect_success();
         assert!(removed.text().contains("1 to add, 1 to change, 1 to destroy"), "{}", removed.output());
@@ -142,4 +148,40 @@ async fn a_field_that_only_the_apply_knows_of_is_sent_with_what_changes() {
         assert_eq!(live(&case).await, json!({"user": "d2Vi", "password": HUNTER2, "pin": HUNTER2}));
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_names_drift_and_what_it_compares_later() {
+    let case = Case::new("write-only-patch", Client::any()).await;
+    set(&case, "team", "source", json!({"password": HUNTER2})).await;
+    set(&case, "team", "db", json!({"user": "c2hvcA=="})).await;
+    let write = |version: &str| {
+        let namespace = case.namespace.name();
+        let text = format!(
+            "resource \"k8sconnect_patch\" \"db\" {{\n  target = {{ api_version = \"v1\", kind = \"Secret\", name = \"db\", \
+             namespace = {namespace:?} }}\n  patch_wo = yamlencode({{ data = {{ password = base64encode(local.password) }} }})\n  \
+             {version}\n}}\n"
+        );
+        case.workspace.write("patch.tf", &text);
+    };
+    unknown(&case, "one");
+    write("patch_wo_version = 1");
+    case.workspace.apply(&[]).expect_success();
+    assert_eq!(live(&case).await["password"], HUNTER2);
+    unknown(&case, "two");
+    set(&case, "rotator", "db", json!({"password": HUNTER3})).await;
+    let drifted = case.workspace.plan(&[]).expect_success().text();
+    assert!(drifted.contains("data.password: the value differs (modified by: rotator)"), "{drifted}");
+    assert!(drifted.contains("(write-only, changed outside by rotator)"), "{drifted}");
+    case.workspace.apply(&[]).expect_success();
+    assert_eq!(live(&case).await["password"], HUNTER2);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+    write("");
+    case.workspace.apply(&[]).expect_success();
+    unknown(&case, "three");
+    let planned = case.workspace.plan(&[]).expect_success().text();
+    assert!(planned.contains("Warning: Write-Only Values Not Known Yet"), "{planned}");
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }

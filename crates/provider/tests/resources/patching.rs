@@ -126,6 +126,18 @@ async fn impossible_patches_are_rejected() {
     assert!(import.contains("Import Not Supported"), "{import}");
 }
 
+/// The server says only that there is an error in the request.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operation_that_cannot_be_applied_is_explained() {
+    let case = case("patch_opaque", Client::any()).await;
+    for (operation, path) in [("test", "/data/level"), ("replace", "/data/absent/x")] {
+        let operations = format!("[{{ op = {operation:?}, path = {path:?}, value = \"other\" }}]");
+        patch(&case, &format!("json_patch = jsonencode({operations})"));
+        let failed = case.workspace.plan(&[]).expect_failure().text();
+        assert!(failed.contains("every `test` has to hold"), "{operation}: {failed}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn states_of_every_version_plan_as_no_changes() {
     let case = case("patch_states", Client::any()).await;
