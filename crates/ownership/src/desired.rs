@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::baseline::Baseline;
 use crate::manager::FieldManager;
+use crate::observed::Observed;
 use crate::record::Record;
 
 /// What is to be applied, and in whose name.
@@ -28,6 +29,17 @@ pub enum Prior<'a> {
     Applied { written: &'a Value, baseline: &'a Baseline },
     /// We recorded what we wrote and what came of it, both as hashes.
     Recorded(&'a Record),
+}
+
+impl<'a> Prior<'a> {
+    /// What `record` tells about the object as it is, in an apply by `manager`: nothing if that was the apply of another
+    /// manager, or if ours has applied the object again since.
+    pub fn recorded(record: Option<&'a Record>, manager: &FieldManager, live: Option<&Observed>) -> Self {
+        let is_ours = |(record, live): &(&Record, &Observed)| {
+            record.manager() == manager && record.is_current(live)
+        };
+        record.zip(live).filter(is_ours).map_or(Self::Unrecorded, |(record, _)| Self::Recorded(record))
+    }
 }
 
 impl<'a> Desired<'a> {

@@ -47,6 +47,16 @@ pub fn question(last_answer: LastAnswer) -> Question {
     dry_run::question(last_answer)
 }
 
+/// What a state with the response to the last apply remembers, if `yaml` is to be applied to `live`.
+pub fn last_answer(last: &LastApply, yaml: &str, live: Json) -> LastAnswer {
+    let fingerprint = |yaml: &str, object: Json| {
+        let body = Body::parse(yaml).expect("a body of the test").value;
+        plan::fingerprint(&body, &[], &manager(), &Observed::new(object).expect("managedFields of the test"))
+    };
+    let remembered = fingerprint(&last.yaml, last.response.clone());
+    LastAnswer::compare(Some(&remembered), Some(&fingerprint(yaml, live)))
+}
+
 /// The plan of applying `yaml` to `live`, if the API server responds to the dry run with `response`. Without `live` it is
 /// a create.
 pub fn planned(

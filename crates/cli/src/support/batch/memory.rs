@@ -2,7 +2,7 @@
 //! needless.
 
 use manifest::ObjectRef;
-use ownership::{Observed, Prior, Record, client_side_appliers};
+use ownership::{Observed, Prior, client_side_appliers};
 use plan::SetRecord;
 use serde_json::Value;
 
@@ -20,12 +20,7 @@ impl Batch {
     /// What is known of the last apply of an object.
     pub(super) fn prior(&self, target: &ObjectRef, writer: &Writer) -> Prior<'_> {
         let record = self.recorded().and_then(|set| set.member(target)?.record.as_ref());
-        let live = self.observed(target);
-        let is_ours = |record: &Record, live| *record.manager() == writer.manager && record.is_current(live);
-        match record.zip(live).filter(|(record, live)| is_ours(record, live)) {
-            Some((record, _)) => Prior::Recorded(record),
-            None => Prior::Unrecorded,
-        }
+        Prior::recorded(record, &writer.manager, self.observed(target))
     }
 
     /// Whether the API server would answer a dry run as it answered the last apply.

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use cluster::Reply;
 use fields::{Positions, Schema};
 use manifest::Namespace;
-use ownership::{Baseline, Desired, FieldManager};
+use manifest::secret::MaskKey;
+use ownership::{Baseline, Desired, FieldManager, FieldTransition};
 use plan::{FieldChange, Intervention, LastAnswer, question};
 use proptest::prelude::*;
 use provider::parity::{self, LastApply};
@@ -218,41 +219,95 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-fn report(case: &Case) -> ObjectReport {
-    let kind = &KINDS[case.kind];
-    let gvk = format!("{}/{}", kind.api_version, kind.name).parse().unwrap();
-    let target = ObjectRef::new(gvk, Namespace::new("shop"), "a");
-    let body = kind.body(&case.written);
+/// Where the CLI knows the last apply from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    /// A baseline, as the provider's.
+    Baseline,
+    /// The record of a set, which has hashes in place of values.
+    Set,
+}
+
+impl Case {
+    fn target(&self) -> ObjectRef {
+        let kind = &KINDS[self.kind];
+        let gvk = format!("{}/{}", kind.api_version, kind.name).parse().unwrap();
+        ObjectRef::new(gvk, Namespace::new("shop"), "a")
+    }
+
+    fn live(&self) -> Option<Observed> {
+        self.live.as_ref().map(|live| Observed::new(KINDS[self.kind].object(live)).unwrap())
+    }
+
+    /// The body of the last apply, and the response to it.
+    fn last(&self) -> Option<(Value, Observed)> {
+        let kind = &KINDS[self.kind];
+        let (written, response) = self.last.as_ref()?;
+        Some((kind.body(written), Observed::new(kind.object(response)).unwrap()))
+    }
+
+    fn last_apply(&self) -> Option<LastApply> {
+        let (written, response) = self.last()?;
+        Some(LastApply { yaml: written.to_string(), response: response.object().clone() })
+    }
+
+    /// What a set that consists of the object has kept of the last apply.
+    fn record(&self) -> Option<SetRecord> {
+        let (written, response) = self.last()?;
+        let mut set = SetRecord::new(MaskKey::new(0x5e7));
+        let (target, manager) = (self.target(), FieldManager::new(US));
+        let namespace = target.namespace.as_ref();
+        set.insert(&target, &Desired::new(&manager, &written), &[], &response, namespace);
+        Some(SetRecord::from_value(&set.to_value()).unwrap())
+    }
+
+    /// The same, where our manager has not applied the object again since the last apply: then others have only taken
+    /// fields out of what it held.
+    fn without_other_applies(mut self) -> Self {
+        if let (Some((written, _)), Some(live)) = (&self.last, &mut self.live)
+            && let Some(held) = live.held.get_mut(US)
+        {
+            held.retain(|field| written.contains_key(field));
+        }
+        self
+    }
+}
+
+fn report(case: &Case, memory: Memory) -> ObjectReport {
+    let target = case.target();
+    let body = KINDS[case.kind].body(&case.written);
     let source = diag::Source::new("a.yaml", "");
     let part = diag::Span::default();
     let object =
         ResolvedObject { target: target.clone(), body, source, part, is_served: true, pending: None };
-    let live = case
-        .live
-        .iter()
-        .map(|live| (target.clone(), Ok(Observed::new(kind.object(live)).unwrap())))
-        .collect();
+    let live = case.live().map(|live| (target.clone(), Ok(live))).into_iter().collect();
     let batch = Batch { live, ..Batch::default() };
-    let reply =
-        Reply { code: 200, object: kind.object(&case.response), warnings: Vec::new(), retries: Vec::new() };
+    let reply = Reply {
+        code: 200,
+        object: KINDS[case.kind].object(&case.response),
+        warnings: Vec::new(),
+        retries: Vec::new(),
+    };
     let writer = Writer::by(US, &LeaveArgs::default()).unwrap_or_else(|_| panic!("no patterns")).forced();
     let manager = FieldManager::new(US);
-    let last = case.last.as_ref().map(|(written, response)| {
-        let (written, response) = (kind.body(written), Observed::new(kind.object(response)).unwrap());
-        let baseline = Baseline::record(&response, &Desired::new(&manager, &written), &MASK_KEY);
-        (written, baseline)
+    let (last, set) = (case.last(), case.record());
+    let baseline = last.as_ref().map(|(written, response)| {
+        Baseline::record(response, &Desired::new(&manager, written), &MASK_KEY)
     });
-    let prior =
-        last.as_ref().map_or(Prior::Unrecorded, |(written, baseline)| Prior::Applied { written, baseline });
+    let prior = match (memory, last.as_ref().zip(baseline.as_ref())) {
+        (Memory::Set, _) => {
+            let record = set.as_ref().and_then(|set| set.member(&target)?.record.as_ref());
+            Prior::recorded(record, &manager, batch.observed(&target))
+        }
+        (Memory::Baseline, Some(((written, _), baseline))) => Prior::Applied { written, baseline },
+        (Memory::Baseline, None) => Prior::Unrecorded,
+    };
     batch.compare_with(prior, &object, reply, &writer)
 }
 
 fn planned(case: &Case) -> parity::Planned {
     let kind = &KINDS[case.kind];
-    let last = case.last.as_ref().map(|(written, response)| LastApply {
-        yaml: kind.body(written).to_string(),
-        response: kind.object(response),
-    });
+    let last = case.last_apply();
     let live = case.live.as_ref().map(|live| kind.object(live));
     parity::planned(
         &kind.body(&case.written).to_string(),
@@ -263,12 +318,15 @@ fn planned(case: &Case) -> parity::Planned {
     )
 }
 
-fn check(case: &Case) -> Result<(), TestCaseError> {
-    let (ours, theirs) = (report(case), planned(case));
+fn check(case: &Case, memory: Memory) -> Result<(), TestCaseError> {
+    let (ours, theirs) = (report(case, memory), planned(case));
     let ObjectState::Known(preview) = &ours.state else { panic!("{:?}", ours.findings) };
 
+    // Only a baseline knows the value that the last apply left, which this warning has.
+    let has_value = |it: &Diagnostic| memory == Memory::Set && it.code.name() == "ownership-overwriting";
+    let detail = |it: &Diagnostic| (!has_value(it)).then(|| it.detail.clone());
     let texts = |warnings: &[Diagnostic]| -> Vec<_> {
-        warnings.iter().map(|it| (it.code.name(), it.summary.clone(), it.detail.clone())).collect()
+        warnings.iter().map(|it| (it.code.name(), it.summary.clone(), detail(it))).collect()
     };
     // The CLI names list items by key, the provider by position, as its state does.
     let target = ours.target.to_string();
@@ -301,12 +359,26 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
         prop_assert_eq!(changes(preview), changes(theirs));
         prop_assert_eq!(&preview.takes, &theirs.takes);
         prop_assert_eq!(&preview.releases, &theirs.releases);
+        prop_assert_eq!(transitions(preview), transitions(theirs));
     }
     if KINDS[case.kind].writes_all_items(&case.written) {
         shown(case, &ours, preview, &theirs)
     } else {
         Ok(())
     }
+}
+
+/// What happens to each field, without the value that the last apply left.
+fn transitions(preview: &Preview) -> Vec<FieldTransition> {
+    let mut fields = preview.analysis().fields.clone();
+    for change in fields.iter_mut().filter_map(|field| field.change.as_mut()) {
+        change.before = None;
+        if change.masked {
+            // Each has a key of its own.
+            (change.live, change.planned) = (None, None);
+        }
+    }
+    fields
 }
 
 /// Terraform shows of these changes exactly those of fields that we hold: `managed_state_projection` has no others, and
@@ -379,7 +451,19 @@ fn shown(
 proptest! {
     #[test]
     fn the_provider_plans_what_the_command_line_plans(case in cases()) {
-        check(&case)?;
+        check(&case, Memory::Baseline)?;
+    }
+
+    #[test]
+    fn the_provider_plans_what_a_set_plans_that_remembers_the_same_apply(case in cases()) {
+        let case = case.without_other_applies();
+        check(&case, Memory::Set)?;
+        let (target, manager, body) = (case.target(), FieldManager::new(US), KINDS[case.kind].body(&case.written));
+        if let (Some(set), Some(live), Some(last)) = (case.record(), case.live(), case.last_apply()) {
+            let is_answered = set.is_answered(&target, &Desired::new(&manager, &body), &[], &live);
+            let last_answer = parity::last_answer(&last, &body.to_string(), live.object().clone());
+            prop_assert_eq!(is_answered, parity::question(last_answer) == Question::Needless);
+        }
     }
 }
 
