@@ -33,6 +33,7 @@ mod discovery;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod list_or_read;
 mod metadata;
 mod raw_list;
 mod read;
@@ -58,6 +59,7 @@ pub use delete::{Delete, Deletion, Propagation, Stuck};
 pub use dependency::{Dependency, may_still_come};
 pub use discovery::{MissingKind, Resource};
 pub use error::{Cause, Class, Error, ErrorKind, FieldConflict, ResponseLimit, Subject, Verb};
+pub use list_or_read::is_worth_listing;
 pub use metadata::{Metadata, MetadataListing, Owner};
 pub use raw_list::{BoundedList, RawList};
 pub use read::{Listing, Page, Selection};

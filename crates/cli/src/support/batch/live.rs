@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use cluster::{Class, Error, Selection, Session};
+use cluster::{Class, Error, Selection, Session, is_worth_listing};
 use futures::stream::{self, StreamExt as _};
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
@@ -10,9 +10,6 @@ use serde_json::Value;
 use super::resolve::ResolvedObject;
 use crate::support::concurrency::MAX_CONCURRENT;
 
-/// The number of objects of a kind in a namespace from which the whole kind is listed. Fewer are read one by one: a
-/// namespace may contain many more than are needed.
-const WORTH_LISTING: usize = 4;
 /// From how many objects on pages are smaller, and how large they are then: a page in memory is many times as large as what is
 /// kept of it, and among so many requests a few more do not matter.
 const MANY: usize = 1_000;
@@ -35,7 +32,7 @@ pub(crate) async fn read(session: &Session, objects: &[ResolvedObject], see: &im
         groups.entry((&target.gvk, target.namespace.as_ref())).or_default().push((place, target));
     }
     let read = groups.into_iter().map(|((gvk, namespace), group)| async move {
-        if group.len() < WORTH_LISTING {
+        if !is_worth_listing(gvk, group.len(), None) {
             return one_by_one(session, group, see).await;
         }
         let mut unseen = group.iter().map(|(place, target)| (target.name.as_str(), *place)).collect();

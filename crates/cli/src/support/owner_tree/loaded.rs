@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use cluster::{Error, Selection, Session};
+use cluster::{Error, Selection, Session, is_worth_listing};
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
 
@@ -11,9 +11,6 @@ use super::references::Reference;
 use super::{Lookup, Member};
 use crate::support::concurrency;
 use crate::support::informer::{Record, compact, uid};
-
-/// Up to this many objects of a kind are read one by one.
-const FEW: usize = 10;
 
 /// An object to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,8 +92,7 @@ impl Loaded {
         }
         let (mut single, mut listed) = (Vec::new(), Vec::new());
         for ((gvk, namespace), wanted) in groups {
-            // Most of what a list brings should be needed.
-            if wanted.len() > FEW && wanted.len() * 2 > count(&gvk, namespace.as_ref()) {
+            if is_worth_listing(&gvk, wanted.len(), Some(count(&gvk, namespace.as_ref()))) {
                 listed.push((gvk, namespace, wanted));
             } else {
                 single.extend(wanted);

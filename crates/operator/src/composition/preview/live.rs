@@ -2,18 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use cluster::Selection;
+use cluster::{Selection, is_worth_listing};
 use composition::naming::LABEL_COMPOSITE;
 use composition::object;
 use composition::protocol::Object;
 use futures::stream::{self, StreamExt as _};
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 
-use crate::composition::watches::is_secret;
 use crate::runtime::client::{ApiError, ObjectClient};
 
-/// The number of objects of a kind in a namespace from which they are listed.
-const WORTH_LISTING: usize = 4;
 const MAX_CONCURRENT: usize = 8;
 
 /// Objects that were listed ahead. Others are read when they are asked for: they may lack the label, or the kind may not be
@@ -22,15 +19,15 @@ const MAX_CONCURRENT: usize = 8;
 pub(super) struct Live(HashMap<ObjectRef, Object>);
 
 impl Live {
-    /// Lists what `references` name, where several are of one kind in one namespace. Secrets are read one by one.
+    /// Lists what `references` name, where several are of one kind in one namespace.
     pub(super) async fn of(client: &ObjectClient, references: impl IntoIterator<Item = ObjectRef>) -> Self {
         let mut groups: BTreeMap<(GroupVersionKind, Option<Namespace>), HashSet<String>> = BTreeMap::new();
-        for reference in references.into_iter().filter(|reference| !is_secret(&reference.gvk)) {
+        for reference in references {
             groups.entry((reference.gvk, reference.namespace)).or_default().insert(reference.name);
         }
         let mut lists = Vec::new();
         for ((gvk, namespace), names) in groups {
-            if names.len() >= WORTH_LISTING {
+            if is_worth_listing(&gvk, names.len(), None) {
                 lists.push(list(client, gvk, namespace, names));
             }
         }
