@@ -32,12 +32,11 @@ pub enum Prior<'a> {
 }
 
 impl<'a> Prior<'a> {
-    /// What `record` tells about the object as it is, in an apply by `manager`: nothing if that was the apply of another
+    /// As far as `record` describes the last apply by `manager` of the object as it is: not if that was the apply of another
     /// manager, or if ours has applied the object again since.
     pub fn recorded(record: Option<&'a Record>, manager: &FieldManager, live: Option<&Observed>) -> Self {
-        let is_ours = |(record, live): &(&Record, &Observed)| {
-            record.manager() == manager && record.is_current(live)
-        };
+        let is_ours =
+            |(record, live): &(&Record, &Observed)| record.manager() == manager && record.is_current(live);
         record.zip(live).filter(is_ours).map_or(Self::Unrecorded, |(record, _)| Self::Recorded(record))
     }
 }

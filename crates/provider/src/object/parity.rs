@@ -47,7 +47,7 @@ pub fn question(last_answer: LastAnswer) -> Question {
     dry_run::question(last_answer)
 }
 
-/// What a state with the response to the last apply remembers, if `yaml` is to be applied to `live`.
+/// The memory of a state with the response to the last apply, if `yaml` is to be applied to `live`.
 pub fn last_answer(last: &LastApply, yaml: &str, live: Json) -> LastAnswer {
     let fingerprint = |yaml: &str, object: Json| {
         let body = Body::parse(yaml).expect("a body of the test").value;

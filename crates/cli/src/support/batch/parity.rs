@@ -251,7 +251,7 @@ impl Case {
         Some(LastApply { yaml: written.to_string(), response: response.object().clone() })
     }
 
-    /// What a set that consists of the object has kept of the last apply.
+    /// The record of the last apply, as a set that consists of the object keeps it.
     fn record(&self) -> Option<SetRecord> {
         let (written, response) = self.last()?;
         let mut set = SetRecord::new(MaskKey::new(0x5e7));
@@ -291,9 +291,9 @@ fn report(case: &Case, memory: Memory) -> ObjectReport {
     let writer = Writer::by(US, &LeaveArgs::default()).unwrap_or_else(|_| panic!("no patterns")).forced();
     let manager = FieldManager::new(US);
     let (last, set) = (case.last(), case.record());
-    let baseline = last.as_ref().map(|(written, response)| {
-        Baseline::record(response, &Desired::new(&manager, written), &MASK_KEY)
-    });
+    let baseline = last
+        .as_ref()
+        .map(|(written, response)| Baseline::record(response, &Desired::new(&manager, written), &MASK_KEY));
     let prior = match (memory, last.as_ref().zip(baseline.as_ref())) {
         (Memory::Set, _) => {
             let record = set.as_ref().and_then(|set| set.member(&target)?.record.as_ref());
@@ -368,7 +368,7 @@ fn check(case: &Case, memory: Memory) -> Result<(), TestCaseError> {
     }
 }
 
-/// What happens to each field, without the value that the last apply left.
+/// The transition of each field, without the value that the last apply left.
 fn transitions(preview: &Preview) -> Vec<FieldTransition> {
     let mut fields = preview.analysis().fields.clone();
     for change in fields.iter_mut().filter_map(|field| field.change.as_mut()) {
