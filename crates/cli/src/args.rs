@@ -127,11 +127,12 @@ pub(crate) enum Command {
     Install(install::Install),
     /// Remove the operator from a cluster; CRDs and their objects stay
     Uninstall(install::Uninstall),
-    /// Install the Terraform provider
+    /// Install the Terraform provider, or remove it
     #[command(
         subcommand,
         after_help = "Examples:
-  plimsoll terraform install"
+  plimsoll terraform install
+  plimsoll terraform uninstall"
     )]
     Terraform(terraform::Terraform),
     /// Run the controllers for compositions, claims and cloud resources

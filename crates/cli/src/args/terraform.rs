@@ -9,6 +9,8 @@ use clap::{Args, Subcommand};
 pub(crate) enum Terraform {
     /// Install this program as a provider where `terraform init` and `tofu init` look for it
     Install(Install),
+    /// Remove what `plimsoll terraform install` has installed, and nothing else
+    Uninstall(Uninstall),
 }
 
 #[derive(Args, Debug)]
@@ -29,6 +31,26 @@ pub(crate) struct Install {
     /// Version of the drop-in; the default is a 0.3.x that `~> 0.3` accepts and that is above every release of the Go provider
     #[arg(long, value_name = "VERSION")]
     pub(crate) as_version: Option<Version>,
+    /// Folder of the mirror; the default is that of the current user
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Every version that plimsoll has installed for this platform is removed, under both addresses. Programs that others have put there stay.
+
+Exit status: 0 done, also if there is nothing to remove, 1 error
+
+Examples:
+  plimsoll terraform uninstall --dry-run
+  plimsoll terraform uninstall
+  plimsoll terraform uninstall --folder /usr/local/share/terraform/plugins"
+)]
+pub(crate) struct Uninstall {
+    /// Show what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Folder of the mirror; the default is that of the current user
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,

@@ -1,5 +1,7 @@
-//! `plimsoll terraform install`: this program as a provider, in the local mirror that Terraform and OpenTofu search without any
-//! settings.
+//! `plimsoll terraform install` and `uninstall`: this program as a provider, in the local mirror that Terraform and OpenTofu
+//! search without any settings.
+
+mod uninstall;
 
 use std::env::consts;
 use std::fs;
@@ -22,8 +24,10 @@ const DROP_IN: [&str; 2] =
 const OWN: &str = "plimsoll.dev/plimsoll/k8sconnect";
 
 pub(super) fn run(command: &Terraform, printer: &mut Printer) -> Outcome {
-    let Terraform::Install(args) = command;
-    install(args, printer)
+    match command {
+        Terraform::Install(args) => install(args, printer),
+        Terraform::Uninstall(args) => uninstall::run(args, printer),
+    }
 }
 
 fn install(args: &Install, printer: &mut Printer) -> Outcome {
@@ -64,7 +68,7 @@ fn install(args: &Install, printer: &mut Printer) -> Outcome {
     ));
     printer.message(
         "For these addresses the folder replaces the registry: configurations that are locked to another version, such as 0.3.8, need \
-         `terraform init -upgrade` too. To undo it, delete the folders of the addresses.",
+         `terraform init -upgrade` too. To undo it: `plimsoll terraform uninstall`.",
     );
     if results.iter().any(|(.., is_replaced)| *is_replaced) {
         printer.diagnostic(&replaced());

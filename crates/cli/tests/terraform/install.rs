@@ -7,15 +7,16 @@ use serde_json::json;
 use testkit::Sandbox;
 use testkit::terraform::Client;
 
+use crate::schema;
 use crate::user::User;
 
 const OWN: &str = "plimsoll.dev/plimsoll/k8sconnect";
 
-/// The only version in a folder of the mirror.
-fn version(folder: &Path) -> String {
-    let versions: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    let [version] = &versions[..] else { panic!("{versions:?}") };
-    version.to_str().unwrap().to_owned()
+/// The only entry of a folder of the mirror.
+fn only(folder: &Path) -> String {
+    let entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let [only] = &entries[..] else { panic!("{entries:?}") };
+    only.to_str().unwrap().to_owned()
 }
 
 fn patch(version: &str) -> u32 {
@@ -43,7 +44,7 @@ async fn users_of_the_go_provider_only_run_init() {
         // The locked release of the Go provider is not in the mirror, which takes precedence over the registry.
         user.run(&["init"]).expect_failure();
         user.run(&["init", "-upgrade"]).expect_success();
-        let drop_in = version(&user.mirror().join(&address));
+        let drop_in = only(&user.mirror().join(&address));
         assert!(patch(&drop_in) > 8, "{drop_in}");
         let lock = user.lock();
         assert!(lock.contains(&format!("version     = {drop_in:?}")) && !lock.contains("LDsHmGz2"), "{lock}");
@@ -64,6 +65,58 @@ async fn users_of_the_go_provider_only_run_init() {
         assert!(namespace.get(&object).await.is_some());
         user.run(&["destroy", "-auto-approve"]).expect_success();
     }
+}
+
+#[test]
+fn an_uninstall_removes_what_was_installed_and_nothing_else() {
+    let user = User::new(Client::any());
+    user.install(&["--as-version", "0.3.900"]);
+    let address = format!("{}/jmorris0x0/k8sconnect", user.workspace.registry());
+    user.requires("jmorris0x0/k8sconnect", "0.3.900");
+    user.run(&["init"]).expect_success();
+    // A release that was put there by hand.
+    let ours = only(&user.mirror().join(OWN));
+    let program = |version: &str| {
+        let platform = fs::read_dir(user.mirror().join(OWN).join(&ours)).unwrap().next().unwrap().unwrap();
+        let folder = user.mirror().join(&address).join(version).join(platform.file_name());
+        folder.join(format!("terraform-provider-k8sconnect_v{version}"))
+    };
+    let foreign = program("0.3.8");
+    fs::create_dir_all(foreign.parent().unwrap()).unwrap();
+    fs::write(&foreign, "the Go provider").unwrap();
+
+    let planned = user.plimsoll(&["uninstall", "--dry-run"]);
+    assert!(planned.contains(&format!("would be removed {address} 0.3.900\n")), "{planned}");
+    assert!(planned.contains(&format!("would be removed {OWN} {ours}\n")), "{planned}");
+    let kept = format!("kept {address} 0.3.8: plimsoll has not installed it\n");
+    assert!(planned.contains(&kept) && program("0.3.900").is_file(), "{planned}");
+
+    let data = |arguments: &[&str]| {
+        let printed = user.plimsoll(&[arguments, &["-o", "json", "--quiet"]].concat());
+        schema::check("terraform", &printed)
+    };
+    assert_eq!(data(&["install", "--as-version", "0.3.900"])[0]["version"], "0.3.900");
+    let outcomes = data(&["uninstall", "--dry-run"]);
+    let outcomes: Vec<&str> =
+        outcomes.as_array().unwrap().iter().filter_map(|it| it["outcome"].as_str()).collect();
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == "kept").count(), 1, "{outcomes:?}");
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == "possible").count(), 5, "{outcomes:?}");
+
+    let removed = user.plimsoll(&["uninstall"]);
+    assert!(
+        removed.contains(&format!("removed {address} 0.3.900\n")) && removed.contains(&kept),
+        "{removed}"
+    );
+    assert_eq!(only(&user.mirror().join(&address)), "0.3.8");
+    assert_eq!(fs::read_to_string(&foreign).unwrap(), "the Go provider");
+    assert_eq!(only(&user.mirror()), user.workspace.registry());
+    // Lock files then lead to the error that was announced.
+    fs::remove_dir_all(user.workspace.path(".terraform")).unwrap();
+    let refused = user.run(&["init"]).expect_failure();
+    let title = "Failed to query available provider packages";
+    assert!(refused.output().contains(title) && removed.contains(title), "{}", refused.output());
+    let again = user.plimsoll(&["uninstall"]);
+    assert!(again.contains("plimsoll has installed nothing in"), "{again}");
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn chapter() -> (Vec<Vec<String>>, String) {
         match block {
             Block::Commands(block) => commands.push(block),
             Block::File { content, .. } => provider = content,
+            Block::Transcript(_) => {}
         }
     }
     (commands, provider)

@@ -8,4 +8,6 @@ mod install;
 mod left_behind;
 mod left_by_0_1;
 mod left_by_go;
+#[path = "../cluster/schema.rs"]
+mod schema;
 mod user;

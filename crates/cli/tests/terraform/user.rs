@@ -29,12 +29,13 @@ impl User {
 
     /// `plimsoll terraform install`; what it printed.
     pub(crate) fn install(&self, more: &[&str]) -> String {
+        self.plimsoll(&[&["install"], more].concat())
+    }
+
+    /// `plimsoll terraform …`; what it printed.
+    pub(crate) fn plimsoll(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        command
-            .args(["terraform", "install"])
-            .args(more)
-            .env("HOME", self.home.path())
-            .env("COLUMNS", "1000");
+        command.arg("terraform").args(arguments).env("HOME", self.home.path()).env("COLUMNS", "1000");
         let output = command.env_remove("TF_CLI_CONFIG_FILE").output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         assert!(output.status.success(), "{}", text(&output.stderr));
