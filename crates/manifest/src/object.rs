@@ -36,7 +36,7 @@ pub enum Name {
 /// Fails with everything that is missing or malformed in any of them.
 pub fn objects(document: &Document) -> Result<Vec<Object<'_>>, Vec<Diagnostic>> {
     let mut reader = Reader { document, objects: Vec::new(), problems: Vec::new() };
-    reader.read(document.value(), &mut Vec::new());
+    reader.read(document.value(), None, &mut Vec::new());
     if reader.problems.is_empty() { Ok(reader.objects) } else { Err(reader.problems) }
 }
 
@@ -47,6 +47,14 @@ impl Object<'_> {
             Name::Given(name) => Some(ObjectRef::new(self.gvk.clone(), self.namespace.clone(), name)),
             Name::Generated(_) => None,
         }
+    }
+
+    /// The object as the API server gets it: an item of a list of one kind need not repeat the kind.
+    pub fn body(&self) -> Value {
+        let mut body = self.value.clone();
+        body["apiVersion"] = self.gvk.api_version().to_string().into();
+        body["kind"] = self.gvk.kind().into();
+        body
     }
 
     /// Where to point for a field of this object, even if it does not exist.
@@ -75,7 +83,8 @@ struct Reader<'d> {
 }
 
 impl<'d> Reader<'d> {
-    fn read(&mut self, value: &'d Value, path: &mut Vec<Step<'static>>) {
+    /// `list` is the list of one kind in which `value` is an item.
+    fn read(&mut self, value: &'d Value, list: Option<&'d Value>, path: &mut Vec<Step<'static>>) {
         if !value.is_object() {
             let found = format!("This is {}.", describe(value));
             self.report(
@@ -91,13 +100,16 @@ impl<'d> Reader<'d> {
             self.read_items(value, path);
             return;
         }
-        let api_version = self.api_version(value, path);
-        let kind = self.text(
-            value,
-            path,
-            &["kind"],
-            "Say what kind of object it is, for instance `kind: Deployment`.",
-        );
+        let (api_version, kind) = match list.filter(|_| value["kind"].is_null()) {
+            Some(list) => {
+                let kind = list["kind"].as_str().and_then(|kind| kind.strip_suffix(LIST));
+                (self.api_version(list, &[]), kind)
+            }
+            None => {
+                let hint = "Say what kind of object it is, for instance `kind: Deployment`.";
+                (self.api_version(value, path), self.text(value, path, &["kind"], hint))
+            }
+        };
         let name = self.name(value, path);
         let namespace = self.optional_text(value, path, &["metadata", "namespace"]);
         let (Some(api_version), Some(kind), Some(name), Ok(namespace)) = (api_version, kind, name, namespace)
@@ -133,10 +145,11 @@ impl<'d> Reader<'d> {
         match list.get("items") {
             None | Some(Value::Null) => {}
             Some(Value::Array(items)) => {
+                let of_kind = Some(list).filter(|list| list["kind"] != LIST);
                 path.push(Step::Key("items"));
                 for (index, item) in items.iter().enumerate() {
                     path.push(Step::Index(index));
-                    self.read(item, path);
+                    self.read(item, of_kind, path);
                     path.pop();
                 }
                 path.pop();
@@ -258,13 +271,16 @@ impl<'d> Reader<'d> {
     }
 }
 
+/// The kind of a list, and what follows a kind in that of its list.
+const LIST: &str = "List";
+
 /// Whether this is a `List` of `v1` or a list of one kind, such as `ConfigMapList`, which stands for the objects in it.
 /// Unlike an object whose kind happens to be called so, a list has items and no name.
 fn is_list(value: &Value) -> bool {
-    let is_list_of_kind = value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"))
+    let is_list_of_kind = value["kind"].as_str().is_some_and(|kind| kind.ends_with(LIST))
         && value["items"].is_array()
         && value["metadata"]["name"].is_null();
-    (value["kind"] == "List" && value["apiVersion"] == "v1") || is_list_of_kind
+    (value["kind"] == LIST && value["apiVersion"] == "v1") || is_list_of_kind
 }
 
 fn display_path(path: &[Step<'_>]) -> String {

@@ -32,6 +32,14 @@ pub fn decoded_entry(secret: &Map<String, Value>, name: &str) -> Option<Vec<u8>>
     BASE64_STANDARD.decode(secret.get("data")?.get(name)?.as_str()?).ok()
 }
 
+/// The entries of a Secret's data that are not base64, as Go reads it. The API server refuses them without naming them.
+pub fn undecodable(object: &Value) -> Vec<&str> {
+    let data = object["data"].as_object().filter(|_| is_secret(object)).into_iter().flatten();
+    let is_base64 = |text: &str| BASE64_STANDARD.decode(text.replace(['\r', '\n'], "")).is_ok();
+    let wrong = data.filter(|(_, value)| value.as_str().is_some_and(|text| !is_base64(text)));
+    wrong.map(|(name, _)| name.as_str()).collect()
+}
+
 /// Bytes as a Secret has them.
 pub fn encoded(bytes: &[u8]) -> String {
     BASE64_STANDARD.encode(bytes)
@@ -210,6 +218,18 @@ mod tests {
         let mut object = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db", "namespace": "shop" } });
         object.as_object_mut().unwrap().extend(parts.as_object().unwrap().clone());
         object
+    }
+
+    #[test]
+    fn entries_that_are_not_base64_are_named() {
+        let data =
+            json!({ "good": "aGk=", "folded": "aG\nk=\n", "empty": "", "bad": "not base64!", "number": 1 });
+        let check = |kind: &str, expected: &[&str]| {
+            let object = json!({ "apiVersion": "v1", "kind": kind, "data": data });
+            assert_eq!(undecodable(&object), expected);
+        };
+        check("Secret", &["bad"]);
+        check("ConfigMap", &[]);
     }
 
     #[test]

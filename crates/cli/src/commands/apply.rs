@@ -7,11 +7,13 @@ mod ready;
 use cluster::Session;
 use diag::Diagnostic;
 use plan::LocalAnswer;
+use serde_json::Value;
 
+use self::ready::Waited;
 use crate::args::Format;
 use crate::args::plan::{Apply, ChangeArgs, DryRun};
 use crate::codes;
-use crate::support::applyset::SetPlan;
+use crate::support::applyset::{ApplySet, SetPlan};
 use crate::support::ask::OpenRequests;
 use crate::support::batch::replacement::{Replacing, propagation};
 use crate::support::batch::writer::Writer;
@@ -85,8 +87,7 @@ async fn carry_out(
     }
     let mut parent = None;
     if let Some(plan) = &batch.set {
-        let announced = plan.set.announce(session, &batch.objects).await;
-        parent = Some(announced.map_err(|error| refusal(&error, "Apply"))?);
+        parent = Some(announce(&plan.set, &batch, session, &writer).await?);
     }
     let problems = std::mem::take(&mut batch.problems);
     let objects = apply(&batch, session, &writer, printer).await;
@@ -117,11 +118,37 @@ async fn carry_out(
         printer.diagnostic(&interrupted(batch.objects.len() - report.objects.len(), members));
         return Ok(Exit::Passed(INTERRUPTED));
     }
-    let ready = !args.wait || ready::wait(&mut report, session, args, printer).await?;
+    let waited =
+        if args.wait { ready::wait(&mut report, session, args, printer).await? } else { Waited::Ready };
     if !is_read_now {
         show(&report, printer)?;
     }
-    Ok(if ready && !report.has_errors() { Exit::Success } else { Exit::Failure })
+    Ok(match waited {
+        Waited::Interrupted(left) => {
+            printer.diagnostic(&wait_interrupted(left));
+            Exit::Passed(INTERRUPTED)
+        }
+        Waited::Ready if !report.has_errors() => Exit::Success,
+        Waited::Ready | Waited::NotReady => Exit::Failure,
+    })
+}
+
+/// Announces what is about to be part of the set. If its parent is in a namespace that the files create, the namespace comes first:
+/// it carries the label of the set already, so that a later apply finds it if this one is interrupted.
+async fn announce(
+    set: &ApplySet,
+    batch: &Batch,
+    session: &Session,
+    writer: &Writer,
+) -> Result<Value, Diagnostic> {
+    let error = match set.announce(session, &batch.objects).await {
+        Ok(parent) => return Ok(parent),
+        Err(error) => error,
+    };
+    let Some(namespace) = batch.missing_namespace(&error) else { return Err(refusal(&error, "Apply")) };
+    let created = batch.apply(session, namespace, writer).await;
+    created.map_err(|error| batch.refusal(&error, "Apply", namespace, writer))?;
+    set.announce(session, &batch.objects).await.map_err(|error| refusal(&error, "Apply"))
 }
 
 /// Refuses to begin with invalid files: half of them may be worse than none.
@@ -147,6 +174,13 @@ fn interrupted(objects: usize, members: usize) -> Diagnostic {
     Diagnostic::error(codes::INTERRUPTED, format!("interrupted: {left}"))
         .detail("Requests already sent may still take effect.")
         .hint("Apply again: objects already applied stay as they are.")
+}
+
+fn wait_interrupted(left: usize) -> Diagnostic {
+    let objects = if left == 1 { "1 object was" } else { &format!("{left} objects were") };
+    Diagnostic::error(codes::INTERRUPTED, format!("interrupted: {objects} not ready yet"))
+        .detail("Everything was applied.")
+        .hint("Wait for the rest with `plimsoll wait -f FILE --for rollout`; `plimsoll why` says what keeps an object from being ready.")
 }
 
 /// Applies what may change; an object that would stay as it is costs no request. Fewer reports than objects mean an

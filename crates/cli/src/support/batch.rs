@@ -306,8 +306,13 @@ impl Batch {
 
     /// Whether the same files create the missing namespace.
     fn creates_missing_namespace(&self, error: &Error) -> bool {
-        let ErrorKind::NamespaceMissing { namespace } = error.kind() else { return false };
-        resolve::creates_namespace(&self.objects, namespace)
+        self.missing_namespace(error).is_some()
+    }
+
+    /// The namespace that an object lacks, if the same files create it.
+    pub(crate) fn missing_namespace(&self, error: &Error) -> Option<&ResolvedObject> {
+        let ErrorKind::NamespaceMissing { namespace } = error.kind() else { return None };
+        resolve::namespace_in(&self.objects, namespace)
     }
 }
 

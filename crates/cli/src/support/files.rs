@@ -220,7 +220,7 @@ impl Loaded {
         let is_name_generated = matches!(object.name, Name::Generated(_));
         let mut violations = server_fields(object, &name);
         violations.extend(body::unnamed_containers(object));
-        let mut body = object.value.clone();
+        let mut body = object.body();
         secret::normalise(&mut body);
         let (gvk, namespace) = (object.gvk.clone(), object.namespace.clone());
         let (source, part) = (source.clone(), object.document().span());

@@ -3,7 +3,7 @@
 
 use cluster::{Class, Error, ErrorKind, Subject};
 use diag::{Diagnostic, Source, Span};
-use fields::{Change, NamedField, Quantity, Schema, Shape};
+use fields::{Change, FieldPath, NamedField, Quantity, Schema, Shape};
 use manifest::{Limits, Name, secret};
 use ownership::Observed;
 use plan::FieldChange;
@@ -46,6 +46,10 @@ pub(crate) fn of_object(
     }
     if fields.is_empty() && error.class() == Class::FieldValidation {
         fields.extend(misread_quantity(&object.body, schema.root()));
+        let undecodable = secret::undecodable(&object.body);
+        if !undecodable.is_empty() {
+            refusal = naming_undecodable(refusal, &undecodable);
+        }
     }
     located(refusal, &fields, object)
 }
@@ -107,6 +111,18 @@ fn naming_changes(refusal: Diagnostic, object: &ResolvedObject, changes: Vec<Cha
     let detail =
         format!("These fields of {} cannot be changed:\n{lines}\n\n{}", object.target, refusal.detail);
     refusal.detail(detail)
+}
+
+fn naming_undecodable(mut refusal: Diagnostic, names: &[&str]) -> Diagnostic {
+    let path = |name: &&str| FieldPath::of_fields(["data", *name]).notation().to_string();
+    let fields: Vec<String> = names.iter().map(path).collect();
+    let detail = format!("{}\n\nNot base64: {}.", refusal.detail, fields.join(", "));
+    if let [only] = &fields[..] {
+        refusal.field = Some(only.clone());
+    }
+    refusal
+        .detail(detail)
+        .hint("Encode these values with `base64`, or write them as they are under stringData.")
 }
 
 /// The finding with the places of the fields that it names. Not for a Secret, whose lines contain its values.

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{plimsoll, run, run_with, transcript};
+use crate::program::{plimsoll, run, run_with, transcript, with_input};
 
 async fn namespace() -> Namespace {
     Sandbox::shared().namespace("cli-applysets").await
@@ -210,7 +210,7 @@ async fn what_cannot_be_listed_is_not_pruned() {
     ns.kubectl(&[&["create", "role", "writer"], &rules[..]].concat()).unwrap();
     ns.kubectl(&["create", "rolebinding", "writer", "--role=writer", &format!("--user={user}")]).unwrap();
     let output = plimsoll(&ns, &["apply", "-f", "-", "--applyset", "shop", "--prune", "--as", &user]);
-    let output = crate::program::with_input(output, &map("a").to_string());
+    let output = with_input(output, &map("a").to_string());
     let shown = transcript(&output, &ns);
     assert!(shown.starts_with("exit 1") && shown.contains("No ConfigMap of the set is deleted"), "{shown}");
     assert!(ns.get(&map("b")).await.is_some());
@@ -237,4 +237,35 @@ async fn a_list_that_is_not_complete_is_a_failure() {
     .unwrap();
     let unreachable = run(&ns, &["applysets", "--kubeconfig", gone.to_str().unwrap()]);
     assert!(unreachable.starts_with("exit 1\n--- stderr\nerror[connection-failed]"), "{unreachable}");
+}
+
+#[tokio::test]
+async fn a_set_lives_in_a_namespace_that_its_files_create() {
+    let ns = namespace().await;
+    let inner = format!("{}-new", ns.name());
+    let space = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": inner } });
+    let files = written(&[space, map("a")]);
+    let shop = |arguments: &[&str], input: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command.args(arguments).args(["--namespace", &inner]);
+        command.env("KUBECONFIG", Sandbox::shared().kubeconfig()).env("COLUMNS", "100").env("NO_COLOR", "1");
+        transcript(&with_input(command, input), &ns)
+    };
+    let set = ["-f", "-", "--applyset", "shop", "--prune"];
+    let planned = shop(&[&["plan"], &set[..]].concat(), &files);
+    assert!(planned.starts_with("exit 2\n"), "{planned}");
+    insta::assert_snapshot!(shop(&[&["apply"], &set[..]].concat(), &files), @r#"
+    exit 0
+    --- stdout
+    + Secret NS-new/shop   parent of the set
+    + Namespace NS-new
+    + ConfigMap NS-new/a
+        data.k = "v"
+    --- stderr
+    2 created
+    "#);
+    let unchanged = shop(&[&["plan"], &set[..]].concat(), &files);
+    assert!(unchanged.starts_with("exit 0\n"), "{unchanged}");
+    let deleted = shop(&["delete", "--applyset", "shop", "--no-wait"], "");
+    assert!(deleted.starts_with("exit 0\n"), "{deleted}");
 }

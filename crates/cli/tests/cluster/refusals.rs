@@ -55,6 +55,21 @@ async fn a_namespace_that_nothing_creates_is_reported_once_without_waiting() {
 }
 
 #[tokio::test]
+async fn the_entry_of_a_secret_that_is_not_base64_is_named_and_its_value_is_not() {
+    let ns = namespace().await;
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db" },
+        "data": { "user": "YWxpY2U=", "tls.key": "hunter2!" },
+    });
+    for command in ["plan", "apply"] {
+        let refused = run_with(&ns, &[command, "-f", "-"], &secret.to_string());
+        assert!(refused.contains(r#"Not base64: data["tls.key"]."#), "{refused}");
+        assert!(refused.contains("or write them as they are under stringData"), "{refused}");
+        assert!(!refused.contains("hunter2") && !refused.contains("alice"), "{refused}");
+    }
+}
+
+#[tokio::test]
 async fn an_apply_does_not_wait_for_a_kind_that_nothing_creates() {
     let ns = namespace().await;
     let slip = json!({ "apiVersion": "apps/v1", "kind": "Deploymnet", "metadata": { "name": "web" } });

@@ -1,5 +1,6 @@
 //! Turns errors into diagnostics for people: what failed, on which object, why, and what to do.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use diag::{Diagnostic, Severity};
@@ -148,6 +149,7 @@ impl Error {
             count => format!("{rejected} for {count} reasons:"),
         };
         for (field, message) in &found {
+            let message = ends(message);
             let _ = match field.as_str() {
                 // A policy's finding is about the whole object.
                 "" => write!(text, "\n\n  Error: {message}"),
@@ -293,4 +295,17 @@ fn named_fields(message: &str) -> Vec<(String, String)> {
         }
     }
     found
+}
+
+/// A finding of the server, of which only the ends are shown if it is long: it may repeat the whole value that it rejects, and
+/// says why at its end.
+fn ends(message: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 300;
+    let count = message.chars().count();
+    if count <= LONGEST {
+        return message.into();
+    }
+    let start: String = message.chars().take(LONGEST / 2).collect();
+    let end: String = message.chars().skip(count - LONGEST / 2).collect();
+    format!("{start} … {end}").into()
 }

@@ -283,6 +283,25 @@ fn every_finding_names_its_field() {
 }
 
 #[test]
+fn a_finding_that_repeats_a_long_value_shows_its_ends() {
+    let message = format!("Invalid value: {{{}}}: field is immutable", "x".repeat(3000));
+    let detail = refused(
+        DEPLOYMENT,
+        422,
+        "Invalid",
+        "is invalid",
+        &[("FieldValueInvalid", &message, "spec.template")],
+    )
+    .diagnostic("Apply")
+    .detail;
+    assert!(
+        detail.contains("Error: Invalid value: {xxx") && detail.ends_with("xxx}: field is immutable"),
+        "{detail}"
+    );
+    assert!(detail.len() < 500, "{detail}");
+}
+
+#[test]
 fn admission_denials_differ_from_missing_permissions() {
     let hint = |code, reason, message| {
         refused(DEPLOYMENT, code, reason, message, &[]).diagnostic("Apply").hint.unwrap_or_default()

@@ -90,3 +90,15 @@ fn what_an_object_lacks_is_said_at_once() {
     test.yaml:7:3 items[1].metadata: metadata is not a mapping. This is a text. Write `metadata:` with `name` under it.
     ");
 }
+
+#[test]
+fn an_item_of_a_list_of_one_kind_has_its_kind() {
+    let text = "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: a}\n- {apiVersion: v1, kind: Pod, metadata: {name: b}}\n";
+    let document = document(text);
+    let found = objects(&document).unwrap();
+    let kinds: Vec<String> = found.iter().map(|object| object.gvk.to_string()).collect();
+    assert_eq!(kinds, ["apps/v1/Deployment", "v1/Pod"]);
+    assert_eq!(found[0].body()["kind"], "Deployment");
+    let untyped = "apiVersion: v1\nkind: List\nitems:\n- metadata: {name: a}\n";
+    assert!(problems(untyped).contains("items[0].kind: kind is missing"), "{}", problems(untyped));
+}

@@ -1,6 +1,7 @@
 //! The wait for what was applied.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 
 use cluster::{Readiness, Session};
 use futures::future::join_all;
@@ -12,15 +13,25 @@ use crate::args::plan::Apply;
 use crate::commands::wait::follow;
 use crate::support::exit::Failure;
 use crate::support::printer::{GOOD, Printer};
+use crate::support::process::interrupt;
 use crate::support::report::{Action, Report, WaitResult};
 
-/// Waits for all applied objects concurrently, records how each wait ended, and returns whether all are ready.
+/// How the waits ended.
+pub(super) enum Waited {
+    Ready,
+    NotReady,
+    /// The user pressed Ctrl-C while it waited for so many objects.
+    Interrupted(usize),
+}
+
+/// Waits for all applied objects concurrently, and records how each wait ended. After an interrupt, nothing is awaited: the report
+/// would be lost.
 pub(super) async fn wait(
     report: &mut Report,
     session: &Session,
     args: &Apply,
     printer: &mut Printer,
-) -> Result<bool, Failure> {
+) -> Result<Waited, Failure> {
     for object in report.objects.iter_mut().filter(|object| object.action() != Action::Refused) {
         let is_ready = is_ready_when_created(object.target.group(), object.target.kind());
         object.wait = is_ready.then_some(WaitResult::Ready);
@@ -44,25 +55,36 @@ pub(super) async fn wait(
         (*target, readiness)
     });
     let mut ended = stream::iter(waiting).buffered(waits.len().max(1));
-    let (mut ready, mut results) = (true, HashMap::new());
-    while let Some((target, readiness)) = ended.next().await {
-        match readiness? {
-            Readiness::Met { .. } => {
+    let (mut waited, mut results) = (Waited::Ready, HashMap::new());
+    let mut interrupted = pin!(interrupt());
+    loop {
+        let next = tokio::select! {
+            biased;
+            next = ended.next() => next,
+            () = &mut interrupted => {
+                waited = Waited::Interrupted(waits.len() - results.len());
+                break;
+            }
+        };
+        match next {
+            None => break,
+            Some((target, Ok(Readiness::Met { .. }))) => {
                 bar.suspend(|| printer.message(format_args!("{GOOD}ready{GOOD:#} {target}")));
                 results.insert(target, WaitResult::Ready);
             }
-            Readiness::Unmet { diagnosis, .. } => {
+            Some((target, Ok(Readiness::Unmet { diagnosis, .. }) | Err(Failure::Diagnostic(diagnosis)))) => {
                 bar.suspend(|| printer.diagnostic(&diagnosis));
                 results.insert(target, WaitResult::NotReady(diagnosis));
-                ready = false;
+                waited = Waited::NotReady;
             }
+            Some((_, Err(failure))) => return Err(failure),
         }
     }
     for object in &mut report.objects {
         object.wait = object.wait.take().or_else(|| results.remove(&object.target));
     }
     bar.finish_and_clear();
-    Ok(ready)
+    Ok(waited)
 }
 
 /// The wait for an object of any kind to be ready.

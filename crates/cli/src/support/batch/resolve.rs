@@ -126,8 +126,13 @@ pub(crate) fn may_bring(files: &[ResolvedObject], dependency: &Dependency, objec
 }
 
 pub(crate) fn creates_namespace(files: &[ResolvedObject], name: &str) -> bool {
+    namespace_in(files, name).is_some()
+}
+
+/// The namespace of this name, if it is among the files.
+pub(crate) fn namespace_in<'f>(files: &'f [ResolvedObject], name: &str) -> Option<&'f ResolvedObject> {
     let is_it = |target: &ObjectRef| target.group().is_empty() && target.kind() == "Namespace";
-    files.iter().any(|object| is_it(&object.target) && object.target.name == name)
+    files.iter().find(|object| is_it(&object.target) && object.target.name == name)
 }
 
 fn namespace_conflict(object: &Written, namespace: &Namespace, typed: &Namespace) -> Diagnostic {
