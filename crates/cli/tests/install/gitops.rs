@@ -22,7 +22,7 @@ fn file(name: &str) -> Value {
     let page = std::fs::read_to_string(page).unwrap();
     let file = blocks::of(&page).into_iter().find_map(|block| match block {
         Block::File { name: found, content } => (found == name).then_some(content),
-        Block::Commands(_) => None,
+        Block::Commands(_) | Block::Transcript(_) => None,
     });
     yaml(&file.unwrap())
 }

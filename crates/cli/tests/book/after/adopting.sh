@@ -1,0 +1,2 @@
+grep '^resource "k8sconnect_object"' generated.tf
+terraform plan -detailed-exitcode

@@ -1,0 +1,2 @@
+terraform output -raw address | grep '^198[.]18[.]'
+terraform plan -detailed-exitcode

@@ -1,0 +1,3 @@
+kubectl apply --server-side -f shop.yaml
+plimsoll terraform install
+terraform init

@@ -1,0 +1,3 @@
+plimsoll sandbox up --detach
+eval "$(plimsoll sandbox env)"
+kubectl() { plimsoll sandbox exec -- kubectl "$@"; }
