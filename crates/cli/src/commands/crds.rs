@@ -1,5 +1,6 @@
 //! `plimsoll crds`: the CRDs of the kinds that the operator reconciles.
 
+use manifest::ObjectRef;
 use operator::api::rights;
 use operator::install::{definitions, grant, install};
 use oraclecloud::Catalogue;
@@ -10,6 +11,7 @@ use crate::args::crds::Crds;
 use crate::support::catalogue::catalogue;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Outcome};
+use crate::support::object_json;
 use crate::support::owner_tree::reference_of;
 use crate::support::printer::{GOOD, Printer, object_name};
 use crate::support::process::until_interrupted;
@@ -42,13 +44,12 @@ async fn apply(args: &Crds, printer: &mut Printer) -> Outcome {
         grant(&cluster.session, &kinds).await.map_err(|error| operator::Error::from(error).diagnostic())?;
     }
     let installed = install(&cluster.session, &args.controllers, &kinds).await;
-    for target in installed.map_err(|error| operator::Error::from(error).diagnostic())? {
-        if printer.format() == Format::Text {
-            printer.data(format_args!("{GOOD}served{GOOD:#} {}", target.name))?;
-        } else {
-            printer.data(object_name(&target))?;
-        }
-    }
+    let installed = installed.map_err(|error| operator::Error::from(error).diagnostic())?;
+    let data: Vec<Value> = installed.iter().map(|target| object_json(target, json!({}))).collect();
+    printer.output(&data, installed.iter().map(object_name), |printer| {
+        let served = |target: &ObjectRef| printer.data(format_args!("{GOOD}served{GOOD:#} {}", target.name));
+        installed.iter().try_for_each(served)
+    })?;
     Ok(Exit::Success)
 }
 

@@ -61,7 +61,11 @@ pub(super) fn run(args: &Uninstall, printer: &mut Printer) -> Outcome {
             }
         }
         if results.is_empty() {
-            printer.message(format_args!("nothing is installed in namespace {}", installed.namespace));
+            let nothing: [&str; 0] = [];
+            printer.output(&nothing, nothing, |printer| {
+                printer.message(format_args!("nothing is installed in namespace {}", installed.namespace));
+                Ok(())
+            })?;
             return Ok(Exit::Success);
         }
         let exit = delete::finish(printer, &results, false)?;

@@ -19,6 +19,7 @@ use crate::support::mask_key::MASK_KEY;
 use crate::support::object_json;
 use crate::support::printer::{DIM, GOOD, Printer, object_name};
 use crate::support::process::until_interrupted;
+use crate::support::report::finding;
 use crate::support::targets::{Choice, Targets, nothing_selected};
 
 /// How many objects of a kind are asked which conditions they report.
@@ -218,7 +219,12 @@ fn show(
     let list = |(target, result): &(&ObjectRef, WaitResult)| {
         let goal = |met: &Met| json!({ "for": met.words, "value": shown(target, met) });
         let met: Vec<Value> = result.met.iter().map(goal).collect();
-        object_json(target, json!({ "met": result.is_met, "reached": met }))
+        let why = |failure: &Failure| match failure {
+            Failure::Diagnostic(why) => Some(finding(why)),
+            Failure::Output(_) => None,
+        };
+        let findings: Vec<Value> = result.unmet.iter().filter_map(why).collect();
+        object_json(target, json!({ "met": result.is_met, "reached": met, "findings": findings }))
     };
     let data = match results {
         [(target, result)] if is_single => result.met.first().and_then(|met| shown(target, met)).into(),

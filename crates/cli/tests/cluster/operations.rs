@@ -9,7 +9,7 @@ use testkit::{Namespace, Sandbox};
 use crate::program::{plimsoll, run, run_with, transcript};
 
 /// A namespace with a kind that records operations, and one object of it.
-async fn crates() -> (Namespace, Value) {
+pub(crate) async fn crates() -> (Namespace, Value) {
     let ns = Sandbox::shared().namespace("cli-operations").await;
     let group = format!("{}.oracle.com", ns.name());
     let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
 use crate::program::{plimsoll, run, run_with, with_input};
+use crate::schema;
 use crate::wait::unschedulable;
 
 async fn namespace() -> Namespace {
@@ -134,17 +135,9 @@ async fn a_comment_has_the_summary_first_and_collapsed_objects() {
 #[tokio::test]
 async fn json_is_as_its_schema_says() {
     let ns = namespace().await;
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/reference/report-v1.schema.json");
-    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
     let check = |arguments: &[&str], input: &str, action: &str| {
         let text = output(&ns, &[arguments, &["-f", "-", "-o", "json"]].concat(), input);
-        let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-        let errors: Vec<String> = validator
-            .iter_errors(&report)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect();
-        assert!(errors.is_empty(), "{arguments:?}: {errors:?}\n{text}");
+        let report = schema::check("report", &text);
         let actions: Vec<&str> =
             report["objects"].as_array().unwrap().iter().filter_map(|it| it["action"].as_str()).collect();
         assert!(action.is_empty() || actions.contains(&action), "{arguments:?}: {actions:?}");

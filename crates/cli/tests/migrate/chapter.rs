@@ -17,7 +17,7 @@ fn commands() -> Vec<String> {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(CHAPTER)).unwrap();
     let commands = blocks::of(&page).into_iter().filter_map(|block| match block {
         Block::Commands(commands) => Some(commands),
-        Block::File { .. } => None,
+        Block::File { .. } | Block::Transcript(_) => None,
     });
     commands.flatten().collect()
 }
@@ -97,6 +97,8 @@ fn the_commands_of_the_chapter_move_what_crossplane_left_to_plimsoll_and_back() 
         &shown,
         &["blocks the migration\n  Plimsoll's operator is not installed. Install it with `plimsoll install`"],
     );
+    let planned = world.printed("migrate-crossplane", &["migrate", "crossplane"]);
+    assert!(!planned["obstacles"].as_array().unwrap().is_empty(), "{planned}");
     let (untouchable, specs) = (world.untouchable(), world.specs());
     let published = world.get(&left("Web", "shop")).unwrap()["status"]["connectionDetails"].clone();
 

@@ -96,6 +96,8 @@ fn a_claim_hands_over_to_a_namespaced_xr_and_nothing_is_deleted_or_recreated() {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     assert_eq!(world.get(&named(GROUP, "WebApp", Some("default"), "shop")), None);
+    let planned = ["migrate", "claim", "web/shop", "-n", "default", "--to", "webapps"];
+    assert_eq!(world.printed("migrate-claim", &planned)["successor"]["kind"], "WebApp");
 
     let children: Vec<Value> = composed()
         .into_iter()
@@ -117,6 +119,7 @@ fn a_claim_hands_over_to_a_namespaced_xr_and_nothing_is_deleted_or_recreated() {
         "{shown}"
     );
     assert!(shown.contains("is deleted at the end\n  Web default/shop\n"), "{shown}");
+    assert_eq!(world.printed("migrate-claim", &planned)["composite"], Value::Null);
     let (succeeded, shown) = migrate(&["--to", "webapps", "--apply", "--timeout", "1s"]);
     assert!(!succeeded && shown.contains("Web default/shop: it is not gone in time"), "{shown}");
     hold(&world, &claim, false);

@@ -10,6 +10,8 @@ mod claim;
 mod functions;
 mod kubelet;
 mod left_by_crossplane;
+#[path = "../cluster/schema.rs"]
+mod schema;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -69,6 +71,12 @@ impl World {
         let output = self.command(arguments).output().unwrap();
         let text = [&output.stdout[..], &output.stderr[..]].concat();
         (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The output of a command with `-o json`, by the schema `name`.
+    pub(crate) fn printed(&self, name: &str, arguments: &[&str]) -> Value {
+        let output = self.command(arguments).args(["-o", "json"]).output().unwrap();
+        schema::check(name, &String::from_utf8_lossy(&output.stdout))
     }
 
     pub(crate) fn kubeconfig(&self) -> PathBuf {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::fixture::{
     Platform, apply, deployment, in_one_line, is_true, map, requests, until, until_request_is,
 };
+use crate::schema;
 
 fn input() -> Value {
     json!({
@@ -84,7 +85,7 @@ async fn the_recording_has_everything_but_the_values_of_secrets() {
         }
     }
     let output = platform.run(&["inspect", &kind, "a", "-o", "json"], &[]);
-    let recording: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let recording = schema::check("inspect", &String::from_utf8_lossy(&output.stdout));
     assert_eq!(recording["schema"], "plimsoll.dev/recording/v1");
     assert_eq!(recording["object"]["name"], "a");
     assert_eq!(recording["composite"]["value"]["spec"]["size"], "small");

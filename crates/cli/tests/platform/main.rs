@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a test's helper is a failed test")]
 
 mod fixture;
+#[path = "../cluster/schema.rs"]
+mod schema;
 
 mod inspect;
 mod operators;

@@ -8,6 +8,7 @@ use testkit::Sandbox;
 use crate::fixture::{
     Platform, apply, deployment, function_name, get, in_one_line, map, requests, until, with_input, world,
 };
+use crate::schema;
 
 fn only_for(size: &str, mut resource: Value) -> Value {
     resource["onlyFor"] = size.into();
@@ -200,15 +201,7 @@ async fn the_formats_for_programs_and_pull_requests_have_the_xrs() {
     let changed = platform.composition("main", &changed);
     let output = platform.run(&["plan", "-f", "-", "-o", "json"], &[&changed]);
     assert_eq!(output.status.code(), Some(2), "{}", platform.transcript(&output));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/reference/report-v1.schema.json");
-    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let errors: Vec<String> = jsonschema::validator_for(&schema)
-        .unwrap()
-        .iter_errors(&report)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
-    assert!(errors.is_empty(), "{errors:?}\n{report:#}");
+    let report = schema::check("report", &String::from_utf8_lossy(&output.stdout));
     let composites = &report["composites"];
     assert_eq!(composites["summary"], "all 5 XRs gain a Secret and change Deployment.spec.replicas");
     let first = &composites["items"][0];

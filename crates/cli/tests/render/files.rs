@@ -4,6 +4,7 @@ use functions::{RunRequest, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, XR, config_map};
+use crate::schema;
 
 #[test]
 fn an_xr_is_shown_with_its_composed_resources() {
@@ -307,6 +308,9 @@ stringData: {user: alice}
     };
     let arguments = arguments(&fixture);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let printed = fixture.render(&[&arguments[..], &["-c", "--output", "json", "--quiet"]].concat());
+    let printed = schema::check("render", printed.strip_prefix("exit 0\n").unwrap());
+    assert_eq!(printed["compositeResource"]["metadata"]["name"], "shop");
     insta::assert_snapshot!(fixture.render(&arguments), @r#"
     exit 0
     ---

@@ -6,3 +6,5 @@ mod files;
 mod fixture;
 mod internal;
 mod official;
+#[path = "../cluster/schema.rs"]
+mod schema;

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::schema;
+
 /// Long enough for a busy machine; nothing waits that long unless it has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -128,7 +130,7 @@ impl User {
 
     /// The output of `status -o json`.
     pub(crate) fn status(&self, name: &str) -> Value {
-        serde_json::from_str(&self.run(&["status", "--name", name, "-o", "json"]).stdout()).unwrap()
+        schema::check("sandbox", &self.run(&["status", "--name", name, "-o", "json"]).stdout())
     }
 
     /// The state file of the sandbox, once `holds` is true of it.

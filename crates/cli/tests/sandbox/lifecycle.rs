@@ -9,6 +9,7 @@ use sandbox::{Environment, Lease, Name};
 use serde_json::Value;
 
 use crate::harness::{User, eventually, is_running, kill, mode, send};
+use crate::schema;
 
 fn pids(status: &Value) -> Vec<i64> {
     let programs =
@@ -37,13 +38,16 @@ fn two_ups_at_once_start_one_sandbox_and_down_leaves_nothing() {
     let pids = pids(&status);
     assert_eq!(pids.len(), 6, "five programs and the supervisor: {status:#}");
 
-    let again: Value =
-        serde_json::from_str(&user.run(&[&up[..], &["-o", "json"]].concat()).succeeded()).unwrap();
+    let printed = |arguments: &[&str]| {
+        schema::check("sandbox", &user.run(&[arguments, &["-o", "json"]].concat()).succeeded())
+    };
+    let again = printed(&up);
     assert_eq!(again, status, "up changes nothing about a sandbox that is ready");
     let output = user.run(&[&up[..], &["--audit"]].concat()).stderr();
     assert!(output.contains("warning[sandbox-differs]") && output.contains("audit log"), "{output}");
-    let listed: Value = serde_json::from_str(&user.run(&["list", "-o", "json"]).succeeded()).unwrap();
+    let listed = printed(&["list"]);
     assert_eq!(listed, Value::Array(vec![status.clone()]));
+    assert_eq!(printed(&["env", "--name", "once"])["KUBECONFIG"], status["kubeconfig"]);
 
     let kubeconfig = Path::new(status["kubeconfig"].as_str().unwrap());
     keeps_its_secrets(&user.sandbox("once"));

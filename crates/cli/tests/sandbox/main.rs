@@ -9,5 +9,7 @@ mod harness;
 mod installed;
 mod leftovers;
 mod lifecycle;
+#[path = "../cluster/schema.rs"]
+mod schema;
 mod stock;
 mod workload;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::program::{Running, plimsoll, transcript};
+use crate::schema;
 
 fn certs(folder: &Path, arguments: &[&str]) -> String {
     let mut command = plimsoll(&["certs", "--out", "certs"]);
@@ -28,7 +29,7 @@ fn each_side_gets_a_folder_and_the_authority_stays() {
         }
     }
     let again = certs(folder.path(), &["--name", "function-db", "-o", "json"]);
-    let made: serde_json::Value = serde_json::from_str(again.strip_prefix("exit 0\n").unwrap()).unwrap();
+    let made = schema::check("certs", again.strip_prefix("exit 0\n").unwrap());
     assert_eq!(made["keptAuthority"], true);
     assert_eq!(made["names"], serde_json::json!(["function-db"]));
 }

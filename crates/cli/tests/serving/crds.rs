@@ -1,6 +1,7 @@
 //! `plimsoll crds`
 
 use crate::program::{plimsoll, transcript};
+use crate::schema;
 use oraclecloud::Catalogue;
 use testkit::Sandbox;
 
@@ -34,11 +35,16 @@ fn a_kind_that_is_asked_for_brings_its_role() {
 
 #[test]
 fn definitions_are_installed_and_served() {
-    let mut command = plimsoll(&["crds", "--controllers=oci", "--kinds=queue/*,streaming/Stream", "--apply"]);
-    let output = command.env("KUBECONFIG", Sandbox::shared().kubeconfig()).output().unwrap();
-    insta::assert_snapshot!(transcript(&output), @r"
+    let install = |more: &[&str]| {
+        let kinds = ["crds", "--controllers=oci", "--kinds=queue/*,streaming/Stream", "--apply"];
+        let mut command = plimsoll(&[&kinds, more].concat());
+        command.env("KUBECONFIG", Sandbox::shared().kubeconfig()).output().unwrap()
+    };
+    insta::assert_snapshot!(transcript(&install(&[])), @r"
     exit 0
     served queues.queue.oracle.com
     served streams.streaming.oracle.com
     ");
+    let served = schema::check("crds", &String::from_utf8_lossy(&install(&["-o", "json"]).stdout));
+    assert_eq!(served[1]["name"], "streams.streaming.oracle.com");
 }

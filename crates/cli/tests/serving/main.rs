@@ -8,3 +8,5 @@ mod crds;
 mod oci_server;
 mod operator;
 mod program;
+#[path = "../cluster/schema.rs"]
+mod schema;

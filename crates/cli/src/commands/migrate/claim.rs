@@ -20,6 +20,9 @@ use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer};
 use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &MigrateClaim, printer: &mut Printer) -> Outcome {
+    if args.apply {
+        printer.only_text("a migration shows its steps while they are done")?;
+    }
     until_interrupted(async {
         let cluster = Cluster::connect(&args.cluster)?;
         let plan = match Task::read(args, &cluster).await? {

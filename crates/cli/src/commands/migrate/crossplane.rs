@@ -20,12 +20,14 @@ use crate::support::process::until_interrupted;
 const NAMED: usize = 5;
 
 pub(super) fn run(args: &MigrateCrossplane, printer: &mut Printer) -> Outcome {
+    if args.apply {
+        printer.only_text("a migration shows its steps while they are done")?;
+    }
     until_interrupted(async {
         let session = Cluster::connect(&args.cluster)?.session;
         let inventory = Inventory::read(&session).await.map_err(|error| failed(&error))?;
         if !args.back && !inventory.has_crossplane() {
-            printer.message("Crossplane is not installed in this cluster: there is nothing to migrate");
-            return Ok(Exit::Success);
+            return preview::nothing(&inventory, printer);
         }
         match (args.apply, args.back) {
             (false, back) => preview::show(&inventory, back, printer),

@@ -61,6 +61,16 @@ pub(super) fn show(inventory: &Inventory, back: bool, printer: &mut Printer) -> 
     Ok(if preview.obstacles.is_empty() { Exit::Success } else { Exit::Failure })
 }
 
+/// Says that there is nothing to migrate.
+pub(super) fn nothing(inventory: &Inventory, printer: &mut Printer) -> Outcome {
+    if printer.format() == Format::Text {
+        printer.message("Crossplane is not installed in this cluster: there is nothing to migrate");
+    } else {
+        printer.structured(&to_json(inventory, &Preview::default()))?;
+    }
+    Ok(Exit::Success)
+}
+
 fn to_plimsoll(inventory: &Inventory) -> Preview {
     let mut preview = Preview { obstacles: obstacles::find(inventory), ..Preview::default() };
     for offer in &inventory.offers {
