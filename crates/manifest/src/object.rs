@@ -100,15 +100,12 @@ impl<'d> Reader<'d> {
             self.read_items(value, path);
             return;
         }
-        let (api_version, kind) = match list.filter(|_| value["kind"].is_null()) {
-            Some(list) => {
-                let kind = list["kind"].as_str().and_then(|kind| kind.strip_suffix(LIST));
-                (self.api_version(list, &[]), kind)
-            }
-            None => {
-                let hint = "Say what kind of object it is, for instance `kind: Deployment`.";
-                (self.api_version(value, path), self.text(value, path, &["kind"], hint))
-            }
+        let (api_version, kind) = if let Some(list) = list.filter(|_| value["kind"].is_null()) {
+            let kind = list["kind"].as_str().and_then(|kind| kind.strip_suffix(LIST));
+            (self.api_version(list, &[]), kind)
+        } else {
+            let hint = "Say what kind of object it is, for instance `kind: Deployment`.";
+            (self.api_version(value, path), self.text(value, path, &["kind"], hint))
         };
         let name = self.name(value, path);
         let namespace = self.optional_text(value, path, &["metadata", "namespace"]);

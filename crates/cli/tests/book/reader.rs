@@ -55,7 +55,8 @@ impl Reader {
                         steps += 1;
                         let fails = lines.iter().any(|line| line.starts_with("error"));
                         let step = if fails { "shows_failure" } else { "shows" };
-                        script.push_str(&format!("{step} {} output-{}\n", quoted(&command), shown.len()));
+                        let file = format!("output-{}", shown.len());
+                        script.extend([step, " ", &quoted(&command), " ", &file, "\n"]);
                         shown.push((command, lines));
                     }
                 }
