@@ -57,14 +57,7 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
     let mut diagnostics = Diagnostics::new();
     match cluster_identity::change(context, change, &cluster).await {
         ClusterChange::None => {}
-        ClusterChange::Another => {
-            let warning = cluster_identity::replacement(
-                "The patch releases its fields in the old cluster, with the connection in the state, and is applied in the new \
-                 one.",
-            );
-            let requires_replace = vec![Path::of("cluster")];
-            return Ok(Decision { requires_replace, ..unknown(warning.into()) });
-        }
+        ClusterChange::Another => return Ok(in_another_cluster(change)),
         ClusterChange::Unproven => diagnostics.add(cluster_identity::unproven("The target")),
     }
     let session = cluster.session();
@@ -172,6 +165,13 @@ pub(super) fn not_applied(change: &PlannedChange) -> Decision {
 fn unknown(change: &PlannedChange, diagnostics: Diagnostics) -> Decision {
     let planned = change.planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
     Decision::new(planned, diagnostics)
+}
+
+fn in_another_cluster(change: &PlannedChange) -> Decision {
+    let warning = cluster_identity::replacement(
+        "The patch releases its fields in the old cluster, with the connection in the state, and is applied in the new one.",
+    );
+    Decision { requires_replace: vec![Path::of("cluster")], ..unknown(change, warning.into()) }
 }
 
 /// The target does not change: a patch that only reads differently is not a change.

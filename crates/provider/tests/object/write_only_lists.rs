@@ -32,7 +32,7 @@ async fn env(case: &Case) -> Value {
 
 /// Sets a variable as kubectl does, which takes its value and leaves the item to its other holders.
 fn set(case: &Case, variable: &str) {
-    case.namespace.kubectl(&["set", "env", "deployment/web", variable]).unwrap();
+    case.namespace.kubectl(&["set", "env", "deployment/web", variable]).expect("an administrator may");
 }
 
 #[tokio::test(flavor = "multi_thread")]

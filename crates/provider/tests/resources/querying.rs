@@ -116,7 +116,7 @@ spec:
     );
     case.workspace.write(file, &manifests);
     let path = case.workspace.path(file).display().to_string();
-    case.namespace.kubectl(&["apply", "-f", &path]).unwrap();
+    case.namespace.kubectl(&["apply", "-f", &path]).expect("an administrator may");
     let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}});
     let is_bound = |claim: Option<&Value>| claim.is_some_and(|claim| claim["status"]["phase"] == "Bound");
     case.namespace.until(&claim, "the claim is bound", is_bound).await;
