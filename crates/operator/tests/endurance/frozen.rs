@@ -145,7 +145,7 @@ async fn a_leader_that_stood_still_writes_nothing_after_another_took_over() {
         "--install-crds",
         "--namespace=default",
         "--leader-elect",
-        "--lease-duration=4s",
+        "--lease-duration=10s",
         &format!("--function={FUNCTION}={endpoint}"),
     ]
     .map(str::to_owned);
