@@ -37,7 +37,7 @@ pub(super) enum Share {
 }
 
 const CLI: &str = "plimsoll sandbox exec -- target/dist/cli --json bench/results/cli.json";
-const TERRAFORM: &str = "cargo run --profile dist -p bench --bin terraform -- --objects 100,300,1000 --json bench/results/terraform.json";
+const TERRAFORM: &str = "cargo run --profile dist -p bench --bin terraform -- --objects 100,1000,3000 --json bench/results/terraform.json";
 const COMPOSITION: &str = "target/dist/composition 50 200 500 1000 --json bench/results/composition.json";
 
 pub(super) const ALL: &[Chart] = &[
