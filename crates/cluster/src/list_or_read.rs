@@ -7,11 +7,10 @@ use manifest::GroupVersionKind;
 /// The number of objects from which one list costs less than their reads.
 const WORTH_LISTING: usize = 4;
 
-/// A list of the objects of a kind in a namespace is worth it if several are wanted, and not fewer than half of the `population`,
-/// where that is known. Secrets are never listed: those that are not wanted must not be read.
+/// A list of the objects of a kind in a namespace is worth it if several are wanted, and more than half of the `population`, where
+/// that is known. Secrets are never listed: those that are not wanted must not be read.
 pub fn is_worth_listing(gvk: &GroupVersionKind, wanted: usize, population: Option<usize>) -> bool {
     let is_secret = gvk.group().is_empty() && gvk.kind() == "Secret";
-    // Most of what a list brings should be wanted.
     wanted >= WORTH_LISTING && population.is_none_or(|population| wanted * 2 > population) && !is_secret
 }
 
